@@ -1,0 +1,148 @@
+"""What is done with accounts: telling who calls, describing people, giving out API keys."""
+
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from greenroom.accounts.model import (
+    ApiKey,
+    NewApiKey,
+    User,
+    UserChanges,
+    check_changes,
+    check_user_id,
+    clean_key_name,
+    hash_key,
+    is_use_worth_noting,
+    key_id_of,
+    key_text,
+)
+from greenroom.accounts.store import AccountStore
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import NotFound, Unauthenticated, UserNotFound
+from greenroom.kernel.ids import Randomness, make_id
+from greenroom.kernel.limits import Limits
+from greenroom.platform.auth import TokenVerifier, is_user_id
+from greenroom.platform.http.endpoint import Caller
+
+KEY_SECRET_BYTES = 32
+
+
+class Accounts:
+    def __init__(
+        self,
+        store: AccountStore,
+        tokens: TokenVerifier,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits,
+    ) -> None:
+        self._store = store
+        self._tokens = tokens
+        self._clock = clock
+        self._randomness = randomness
+        self._limits = limits
+        self._known = KnownUsers(limits.known_users)
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """Who sent this `Authorization` header. Raises `Unauthenticated`."""
+        scheme, _, credential = (authorization or "").strip().partition(" ")
+        credential = credential.strip()
+        if scheme.lower() != "bearer" or not credential:
+            raise Unauthenticated("There is no `Authorization: Bearer …` header.")
+        if credential.startswith("grk_"):
+            return await self._authenticate_backend(credential)
+        return await self._authenticate_person(credential)
+
+    async def _authenticate_backend(self, text: str) -> Caller:
+        """Asks the store each time, so that a revoked key ends at once in every process."""
+        key_id = key_id_of(text)
+        found = await self._store.find_key(key_id) if key_id else None
+        if found is None or not hmac.compare_digest(found[1], hash_key(text)):
+            raise Unauthenticated("There is no such API key.")
+        key, now = found[0], self._clock()
+        if key.revoked_at is not None:
+            raise Unauthenticated("This API key has been revoked.")
+        if is_use_worth_noting(key, now):
+            await self._store.note_key_used(key.key_id, now)
+        return Caller("backend", None, key_id=key.key_id)
+
+    async def _authenticate_person(self, token: str) -> Caller:
+        claims = await self._tokens.verify(token)
+        if claims.user_id not in self._known:
+            await self._store.ensure_user(claims.user_id, self._clock())
+            self._known.add(claims.user_id)
+        return Caller("person", claims.user_id, desk=claims.desk, expires_at=claims.expires_at)
+
+    async def put_user(self, user_id: str, changes: UserChanges) -> tuple[User, bool]:
+        """The user as it is now, and whether it is new."""
+        check_user_id(user_id)
+        now = self._clock()
+        user, created = await self._store.put_user(user_id, check_changes(changes), now)
+        self._known.add(user_id)
+        return user, created
+
+    async def access_own_user(self, caller: Caller) -> User:
+        user = await self._store.find_user(caller.user_id) if caller.user_id else None
+        if user is None:
+            raise UserNotFound
+        return user
+
+    async def require_users(self, user_ids: Iterable[str]) -> None:
+        """Raises `UserNotFound` unless each id is a user's."""
+        unknown = {user_id for user_id in user_ids if user_id not in self._known}
+        for user_id in unknown:
+            if not is_user_id(user_id):
+                raise UserNotFound("One of the ids is not of the form of a user id.")
+        missing = await self._store.missing_users(sorted(unknown)) if unknown else []
+        if missing:
+            raise UserNotFound(f"There is no user {missing[0]}.")
+        for user_id in unknown:
+            self._known.add(user_id)
+
+    async def is_verified(self, user_id: str) -> bool:
+        user = await self._store.find_user(user_id)
+        return user is not None and user.verified
+
+    async def create_key(self, name: str) -> NewApiKey:
+        at_ms = self._clock()
+        key_id = make_id("key", at_ms, self._randomness())
+        key = ApiKey(key_id, clean_key_name(name), at_ms)
+        # Not from the injected randomness: a test's predictable one must never make a real secret.
+        text = key_text(key_id, secrets.token_bytes(KEY_SECRET_BYTES))
+        await self._store.add_key(key, hash_key(text))
+        return NewApiKey(key, text)
+
+    async def list_keys(self) -> list[ApiKey]:
+        return await self._store.list_keys(self._limits.page)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        key = await self._store.revoke_key(key_id, self._clock())
+        if key is None:
+            raise NotFound(f"There is no API key {key_id}.")
+        return key
+
+
+class KnownUsers:
+    """Ids that are certainly in the store, the least recently used forgotten first.
+
+    Users are never deleted, so an id that was seen once needs no second look.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._ids: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, user_id: str) -> bool:
+        if user_id not in self._ids:
+            return False
+        self._ids.move_to_end(user_id)
+        return True
+
+    def add(self, user_id: str) -> None:
+        self._ids[user_id] = None
+        self._ids.move_to_end(user_id)
+        if len(self._ids) > self._size:
+            self._ids.popitem(last=False)

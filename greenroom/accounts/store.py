@@ -1,0 +1,44 @@
+"""Where people and API keys are kept."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from greenroom.accounts.model import ApiKey, User, UserChanges
+
+
+class AccountStore(Protocol):
+    """Each call is atomic by itself and on disk when it returns.
+
+    Calls may run at the same time from many processes. When the store cannot be reached every
+    call raises `Unavailable`, and a write may or may not have happened; all writes but `add_key`
+    can be repeated. Values arrive validated.
+    """
+
+    async def ensure_user(self, user_id: str, at: int) -> None:
+        """Creates the user with nothing but an id; an existing one is not touched."""
+
+    async def put_user(self, user_id: str, changes: UserChanges, at: int) -> tuple[User, bool]:
+        """Creates the user or changes the given fields; says whether it was created.
+
+        Two puts at the same time both take effect; on a field that both give, either may win.
+        `updated_at` never goes back.
+        """
+
+    async def find_user(self, user_id: str) -> User | None: ...
+
+    async def missing_users(self, user_ids: Sequence[str]) -> list[str]:
+        """Those of the ids that are no users, sorted."""
+
+    async def add_key(self, key: ApiKey, digest: bytes) -> None: ...
+
+    async def find_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
+        """The key, revoked or not, and its hash; a revocation that has returned is seen."""
+
+    async def list_keys(self, limit: int) -> list[ApiKey]:
+        """The newest first, revoked ones too."""
+
+    async def revoke_key(self, key_id: str, at: int) -> ApiKey | None:
+        """A repeat keeps the first time. None if there is no such key."""
+
+    async def note_key_used(self, key_id: str, at: int) -> None:
+        """`last_used_at` never goes back."""

@@ -1,0 +1,123 @@
+"""People and API keys in PostgreSQL."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+from msgspec import UNSET
+from msgspec.structs import asdict
+
+from greenroom.accounts.model import ApiKey, User, UserChanges
+from greenroom.platform.postgres import unavailable_on_failure
+
+ENSURE_USER = """
+INSERT INTO app_user (user_id, created_at, updated_at) VALUES ($1, $2, $2)
+ON CONFLICT (user_id) DO NOTHING
+"""
+
+# $10 names the fields that the caller gave: null is a value for some of them, so it cannot also
+# stand for "left out". xmax is 0 only in a row that this statement has inserted.
+PUT_USER = """
+INSERT INTO app_user AS kept
+    (user_id, created_at, updated_at,
+     display_name, avatar_url, roles, timezone, verified, age_verified, locale)
+VALUES ($1, $2, $2,
+        coalesce($3, ''), $4, coalesce($5::text[], '{}'), $6,
+        coalesce($7, false), coalesce($8, false), $9)
+ON CONFLICT (user_id) DO UPDATE SET
+    display_name = CASE WHEN 'display_name' = ANY ($10::text[])
+                        THEN excluded.display_name ELSE kept.display_name END,
+    avatar_url   = CASE WHEN 'avatar_url' = ANY ($10)
+                        THEN excluded.avatar_url ELSE kept.avatar_url END,
+    roles        = CASE WHEN 'roles' = ANY ($10) THEN excluded.roles ELSE kept.roles END,
+    timezone     = CASE WHEN 'timezone' = ANY ($10) THEN excluded.timezone ELSE kept.timezone END,
+    verified     = CASE WHEN 'verified' = ANY ($10) THEN excluded.verified ELSE kept.verified END,
+    age_verified = CASE WHEN 'age_verified' = ANY ($10)
+                        THEN excluded.age_verified ELSE kept.age_verified END,
+    locale       = CASE WHEN 'locale' = ANY ($10) THEN excluded.locale ELSE kept.locale END,
+    updated_at   = greatest(kept.updated_at, excluded.updated_at)
+RETURNING *, xmax = 0 AS created
+"""
+
+FIND_USER = "SELECT * FROM app_user WHERE user_id = $1"
+
+MISSING_USERS = """
+SELECT DISTINCT asked.user_id COLLATE "C" AS user_id
+FROM unnest($1::text[]) AS asked (user_id)
+WHERE NOT EXISTS (SELECT FROM app_user WHERE app_user.user_id = asked.user_id)
+ORDER BY 1
+"""
+
+ADD_KEY = "INSERT INTO api_key (key_id, name, hash, created_at) VALUES ($1, $2, $3, $4)"
+
+FIND_KEY = "SELECT * FROM api_key WHERE key_id = $1"
+
+# A key's id begins with its time, so the primary key's order is the order of creation.
+LIST_KEYS = "SELECT * FROM api_key ORDER BY key_id DESC LIMIT $1"
+
+REVOKE_KEY = """
+UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE key_id = $1 RETURNING *
+"""
+
+NOTE_KEY_USED = """
+UPDATE api_key SET last_used_at = $2
+WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $2)
+"""
+
+
+class PostgresAccountStore:
+    """`AccountStore` on tables `app_user` and `api_key`."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    @unavailable_on_failure()
+    async def ensure_user(self, user_id: str, at: int) -> None:
+        await self._pool.execute(ENSURE_USER, user_id, at)
+
+    @unavailable_on_failure()
+    async def put_user(self, user_id: str, changes: UserChanges, at: int) -> tuple[User, bool]:
+        given = {name: value for name, value in asdict(changes).items() if value is not UNSET}
+        values = [given.get(name) for name in UserChanges.__struct_fields__]
+        row = await self._pool.fetchrow(PUT_USER, user_id, at, *values, list(given))
+        assert row is not None  # noqa: S101 - RETURNING of an upsert has always one row
+        return _user(row), row["created"]
+
+    @unavailable_on_failure()
+    async def find_user(self, user_id: str) -> User | None:
+        row = await self._pool.fetchrow(FIND_USER, user_id)
+        return _user(row) if row else None
+
+    @unavailable_on_failure()
+    async def missing_users(self, user_ids: Sequence[str]) -> list[str]:
+        return [row["user_id"] for row in await self._pool.fetch(MISSING_USERS, user_ids)]
+
+    @unavailable_on_failure()
+    async def add_key(self, key: ApiKey, digest: bytes) -> None:
+        await self._pool.execute(ADD_KEY, key.key_id, key.name, digest, key.created_at)
+
+    @unavailable_on_failure()
+    async def find_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
+        row = await self._pool.fetchrow(FIND_KEY, key_id)
+        return (_key(row), row["hash"]) if row else None
+
+    @unavailable_on_failure()
+    async def list_keys(self, limit: int) -> list[ApiKey]:
+        return [_key(row) for row in await self._pool.fetch(LIST_KEYS, limit)]
+
+    @unavailable_on_failure()
+    async def revoke_key(self, key_id: str, at: int) -> ApiKey | None:
+        row = await self._pool.fetchrow(REVOKE_KEY, key_id, at)
+        return _key(row) if row else None
+
+    @unavailable_on_failure()
+    async def note_key_used(self, key_id: str, at: int) -> None:
+        await self._pool.execute(NOTE_KEY_USED, key_id, at)
+
+
+def _user(row: Any) -> User:
+    return User(**{name: row[name] for name in User.__struct_fields__})
+
+
+def _key(row: Any) -> ApiKey:
+    return ApiKey(**{name: row[name] for name in ApiKey.__struct_fields__})

@@ -1,0 +1,1 @@
+"""Threads, participants, messages, receipts, inbox, feed, blocks: the hot path."""

@@ -1,0 +1,244 @@
+"""The verbs of a conversation: what people and the marketplace's backend do with threads."""
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from greenroom.conversations import markdown
+from greenroom.conversations.model import (
+    Cursor,
+    Draft,
+    Message,
+    Role,
+    Thread,
+    ThreadDraft,
+    ThreadKind,
+    normalise_body,
+    normalise_label,
+)
+from greenroom.conversations.store import (
+    Changes,
+    ConversationStore,
+    InboxPage,
+    Kept,
+    MessagePage,
+    Once,
+    Send,
+    Sent,
+    Started,
+    StartLimit,
+)
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import Forbidden, InvalidRequest, NotFound, ThreadNotFound
+from greenroom.kernel.ids import Randomness, make_id
+from greenroom.kernel.limits import Limits
+
+MINUTE_MS = 60 * 1000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+STARTABLE = frozenset({ThreadKind.INQUIRY, ThreadKind.INVITE})
+OPERATOR_ROLES = frozenset({Role.SUPPORT, Role.ADMIN})
+_CLIENT_ID = re.compile(r"[\x21-\x7e]+")
+
+
+class People(Protocol):
+    """What this room needs to know about accounts."""
+
+    async def require_users(self, user_ids: Sequence[str]) -> None:
+        """Raises UserNotFound unless all of them exist."""
+        ...
+
+    async def is_verified(self, user_id: str) -> bool: ...
+
+
+class Conversations:
+    def __init__(
+        self,
+        store: ConversationStore,
+        people: People,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits,
+    ) -> None:
+        self._store = store
+        self._people = people
+        self._clock = clock
+        self._randomness = randomness
+        self._limits = limits
+
+    async def start_thread(
+        self,
+        opener: str,
+        *,
+        kind: ThreadKind,
+        to: Sequence[str],
+        client_id: str,
+        body: str,
+        subject: str | None = None,
+        role_context: str | None = None,
+        job_id: str | None = None,
+        once: Once | None = None,
+    ) -> Started | Kept:
+        """The opener is the buyer's side; those written to are the seller's."""
+        if kind not in STARTABLE:
+            raise InvalidRequest(f"kind must be one of {', '.join(sorted(STARTABLE))}")
+        self._check_recipients(opener, to)
+        await self._people.require_users(to)
+        draft = ThreadDraft(
+            id=make_id("thr", self._clock(), self._randomness()),
+            kind=kind,
+            opened_by=opener,
+            members={opener: Role.BUYER, **dict.fromkeys(to, Role.SELLER)},
+            subject=normalise_label("subject", subject, self._limits.subject_characters),
+            role_context=self._label("role_context", role_context),
+            job_id=self._label("job_id", job_id),
+        )
+        limits = self._start_limits(is_verified=await self._people.is_verified(opener))
+        return await self._store.start_thread(draft, self._draft(client_id, body), limits, once)
+
+    def _check_recipients(self, opener: str, to: Sequence[str]) -> None:
+        if not to or len(set(to)) != len(to):
+            raise InvalidRequest("to names each recipient once, and at least one")
+        if opener in to:
+            raise InvalidRequest("to names yourself; write to someone else")
+        if len(to) + 1 > self._limits.participants:
+            raise InvalidRequest(f"a thread has at most {self._limits.participants} participants")
+
+    def _start_limits(self, *, is_verified: bool) -> tuple[StartLimit, ...]:
+        limits = self._limits
+        if is_verified:
+            per_hour, per_day = limits.verified_starts_per_hour, limits.verified_starts_per_day
+        else:
+            per_hour, per_day = limits.starts_per_hour, limits.starts_per_day
+        return StartLimit(per_hour, HOUR_MS), StartLimit(per_day, DAY_MS)
+
+    async def send(
+        self,
+        author: str,
+        thread_id: str,
+        *,
+        client_id: str,
+        body: str,
+        reply_to: str | None = None,
+        key: str | None = None,
+        fingerprint: bytes | None = None,
+    ) -> Sent:
+        draft = self._draft(client_id, body, reply_to)
+        if reply_to is not None:
+            await self.access_message(author, thread_id, reply_to)
+        cost_ms = max(1, MINUTE_MS // self._limits.sends_per_minute)
+        return await self._store.append(
+            Send(thread_id, author, draft, cost_ms, key, fingerprint if key else None)
+        )
+
+    def _draft(self, client_id: str, body: str, reply_to: str | None = None) -> Draft:
+        limit = self._limits.client_id_characters
+        if len(client_id) > limit or _CLIENT_ID.fullmatch(client_id) is None:
+            raise InvalidRequest(f"client_id takes 1–{limit} printable ASCII characters, no spaces")
+        text = normalise_body(body, self._limits)
+        return Draft(client_id, text, markdown.render(text), reply_to)
+
+    def _label(self, name: str, text: str | None) -> str | None:
+        return normalise_label(name, text, self._limits.label_characters)
+
+    async def edit_message(
+        self, author: str, thread_id: str, message_id: str, body: str
+    ) -> Message:
+        text = normalise_body(body, self._limits)
+        return await self._store.edit_message(
+            author, thread_id, message_id, text, markdown.render(text)
+        )
+
+    async def delete_message(self, author: str, thread_id: str, message_id: str) -> Message:
+        return await self._store.delete_message(author, thread_id, message_id)
+
+    async def access_thread(self, viewer: str, thread_id: str) -> tuple[Thread, Cursor]:
+        found = await self._store.thread(viewer, thread_id)
+        if found is None:
+            raise ThreadNotFound
+        return found
+
+    async def access_messages(
+        self,
+        viewer: str,
+        thread_id: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int,
+    ) -> MessagePage:
+        if before is not None and after is not None:
+            raise InvalidRequest("before and after exclude each other")
+        limit = self._checked_limit(limit, self._limits.messages_page)
+        page = await self._store.messages(
+            viewer, thread_id, before=before, after=after, limit=limit
+        )
+        if page is None:
+            raise ThreadNotFound
+        return page
+
+    async def access_message(self, viewer: str, thread_id: str, message_id: str) -> Message:
+        message = await self._store.message(viewer, thread_id, message_id)
+        if message is None:
+            raise NotFound("There is no such message in this thread.")
+        return message
+
+    async def inbox(self, viewer: str, *, after: tuple[int, str] | None, limit: int) -> InboxPage:
+        limit = self._checked_limit(limit, self._limits.page)
+        return await self._store.inbox(viewer, after=after, limit=limit)
+
+    async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
+        limit = self._checked_limit(limit, self._limits.page)
+        return await self._store.changes(viewer, since, limit)
+
+    def _checked_limit(self, limit: int, most: int) -> int:
+        if not 1 <= limit <= most:
+            raise InvalidRequest(f"limit takes 1–{most}")
+        return limit
+
+    async def mark_read(
+        self, reader: str, thread_id: str, up_to: str, once: Once | None = None
+    ) -> Thread | Kept:
+        return await self._store.mark_read(reader, thread_id, up_to, once)
+
+    async def add_participant(
+        self, by: str | None, thread_id: str, user_id: str, role: Role, once: Once | None = None
+    ) -> Thread | Kept:
+        """`by` is None for the backend, which alone may seat operators."""
+        if by is not None:
+            await self.access_thread(by, thread_id)
+            if role in OPERATOR_ROLES:
+                raise Forbidden("Only your backend adds support or admin.")
+        await self._people.require_users([user_id])
+        return await self._store.add_participant(by, thread_id, user_id, role, once)
+
+    async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
+        await self._store.remove_participant(by, thread_id, user_id)
+
+    async def promote(
+        self,
+        thread_id: str,
+        *,
+        group_id: str | None,
+        leg_id: str | None,
+        once: Once | None = None,
+    ) -> Thread | Kept:
+        if (group_id is None) == (leg_id is None):
+            raise InvalidRequest("name either group_id or leg_id")
+        return await self._store.promote(
+            thread_id,
+            group_id=self._label("group_id", group_id),
+            leg_id=self._label("leg_id", leg_id),
+            once=once,
+        )
+
+    async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
+        if blocker == blocked:
+            raise InvalidRequest("you cannot block yourself")
+        await self._people.require_users([blocked])
+        return await self._store.block(blocker, blocked, once)
+
+    async def unblock(self, blocker: str, blocked: str) -> None:
+        await self._store.unblock(blocker, blocked)

@@ -1,0 +1,173 @@
+"""What every change to a conversation is made of: a transaction, locks, and telling people.
+
+The order of locks is the same everywhere: the idempotency key, the thread, then the feed heads of
+the people concerned, sorted. What a change checks, it checks after the locks.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from asyncpg import Pool, Record
+
+from greenroom.conversations import sql_postgres as sql
+from greenroom.conversations.model import EventType, Message, Thread
+from greenroom.conversations.rows_postgres import message_from, thread_from
+from greenroom.conversations.sends_postgres import system_message
+from greenroom.conversations.store import Kept, Once
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import (
+    IdempotencyMismatch,
+    NotFound,
+    Problem,
+    ThreadNotFound,
+    Unavailable,
+)
+from greenroom.kernel.ids import Randomness
+from greenroom.platform.postgres import Session, unavailable_on_failure
+
+T = TypeVar("T")
+
+
+class LockedThread(NamedTuple):
+    kind: str
+    is_locked: bool
+    group_id: str | None
+    leg_id: str | None
+
+
+class PostgresChanges:
+    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._randomness = randomness
+
+    @unavailable_on_failure()
+    async def _change(self, change: Callable[[Session], Awaitable[T]]) -> T:
+        async with self._pool.acquire() as conn, conn.transaction():
+            return await change(conn)
+
+    async def _change_once(
+        self, change: Callable[[Session], Awaitable[T]], once: Once | None
+    ) -> T | Kept:
+        """A change, and under a `Once` its kept answer, in one transaction."""
+        if once is None:
+            return await self._change(change)
+        return await self._change(lambda conn: self._keep(conn, change, once))
+
+    async def _keep(
+        self, conn: Session, change: Callable[[Session], Awaitable[T]], once: Once
+    ) -> T | Kept:
+        kept = await self._claim(conn, once)
+        if kept is not None:
+            return kept
+        outcome: T | Problem
+        try:
+            async with conn.transaction():
+                outcome = await change(conn)
+        except Problem as problem:
+            if not _is_final(problem):
+                raise
+            outcome = problem
+        answer = once.answer(outcome)
+        await conn.execute(
+            sql.KEEP_ANSWER, once.caller, once.route, once.key, answer.status, answer.body
+        )
+        return answer if isinstance(outcome, Problem) else outcome
+
+    async def _claim(self, conn: Session, once: Once) -> Kept | None:
+        """Take the key, waiting for whoever holds it; or return what was answered under it."""
+        scope = (once.caller, once.route, once.key)
+        if await conn.fetchval(sql.CLAIM_KEY, *scope, once.fingerprint, self._clock()):
+            return None
+        row = await conn.fetchrow(sql.KEPT_ANSWER, *scope)
+        if row is None:
+            raise Unavailable("The key's first request has just been forgotten.")
+        if row["fingerprint"] != once.fingerprint:
+            raise IdempotencyMismatch
+        return Kept(row["status"], row["body"])
+
+    async def _lock(
+        self, conn: Session, thread_id: str, *, and_head_of: str | None = None
+    ) -> LockedThread:
+        row = await conn.fetchrow(sql.LOCK_THREAD, thread_id)
+        if row is None:
+            raise ThreadNotFound
+        if and_head_of is None:
+            await conn.execute(sql.LOCK_HEADS_OF_THREAD, thread_id)
+        else:
+            people = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, and_head_of)
+            await conn.execute(sql.LOCK_HEADS, [*(r["user_id"] for r in people), and_head_of])
+        return LockedThread(row["kind"], row["locked"], row["group_id"], row["leg_id"])
+
+    async def _member(self, conn: Session, user_id: str, thread_id: str) -> Record:
+        row = await conn.fetchrow(sql.MEMBER, user_id, thread_id)
+        if row is None:
+            raise ThreadNotFound
+        return row
+
+    async def _load(self, conn: Session, viewer: str | None, thread_id: str) -> Thread:
+        if viewer is None:
+            row = await conn.fetchrow(sql.THREAD_FOR_BACKEND, thread_id)
+        else:
+            row = await conn.fetchrow(sql.THREADS, viewer, [thread_id])
+        if row is None:
+            raise ThreadNotFound
+        return thread_from(row, with_inbox=viewer is not None)
+
+    async def _load_message(
+        self, conn: Session, viewer: str, thread_id: str, message_id: str
+    ) -> Message:
+        row = await conn.fetchrow(sql.MESSAGE, viewer, thread_id, message_id)
+        if row is None:
+            raise NotFound
+        return message_from(row)
+
+    async def _tell(
+        self,
+        conn: Session,
+        users: Sequence[str],
+        event: EventType,
+        thread_id: str,
+        message_id: str | None = None,
+        *,
+        actor: str | None,
+    ) -> None:
+        await conn.execute(sql.FEED, users, event, thread_id, message_id, actor, self._clock())
+
+    async def _tell_all(self, conn: Session, thread_id: str, actor: str | None) -> None:
+        people = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, actor)
+        viewers = [row["user_id"] for row in people if row["sees_thread"]]
+        await self._tell(conn, viewers, EventType.THREAD_CHANGED, thread_id, actor=actor)
+
+    async def _tell_viewers(
+        self, conn: Session, event: EventType, message: Message, actor: str
+    ) -> list[str]:
+        rows = await conn.fetch(sql.VIEWERS_OF_MESSAGE, message.thread_id, message.id)
+        viewers = [row["user_id"] for row in rows]
+        await self._tell(conn, viewers, event, message.thread_id, message.id, actor=actor)
+        return viewers
+
+    async def _say(
+        self, conn: Session, actor: str | None, thread_id: str, code: str, **params: Any
+    ) -> None:
+        system = msgspec.json.encode({"code": code, "params": params}).decode()
+        await system_message(conn, thread_id, actor, system, self._clock(), self._randomness)
+
+    async def _publish(
+        self,
+        conn: Session,
+        event: str,
+        actor: str | None,
+        thread_id: str,
+        data: dict[str, Any] | None = None,
+        *,
+        message_id: str | None = None,
+    ) -> None:
+        encoded = None if data is None else msgspec.json.encode(data).decode()
+        await conn.execute(sql.OUTBOX, event, self._clock(), actor, thread_id, message_id, encoded)
+
+
+def _is_final(problem: Problem) -> bool:
+    """Whether a repeat gets this problem again: not when time or a token can mend it."""
+    return problem.status < 500 and problem.status not in (401, 429)

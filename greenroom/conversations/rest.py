@@ -1,0 +1,557 @@
+"""Calls about threads and messages. Each parses, calls one action, and shapes the answer."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from greenroom.conversations.actions import Conversations
+from greenroom.conversations.model import Cursor, Role, Thread, ThreadKind
+from greenroom.conversations.store import Kept, Once, Started
+from greenroom.conversations.wire import (
+    EventView,
+    InboxView,
+    MessageView,
+    RoleName,
+    ThreadView,
+    Views,
+    decode_page_key,
+    encode_page_key,
+)
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import (
+    ActionInvalidState,
+    EditWindowClosed,
+    Forbidden,
+    IdempotencyMismatch,
+    MsgBlockedByUser,
+    MsgEmpty,
+    MsgTooLong,
+    NotFound,
+    Problem,
+    RateLimited,
+    ThreadLocked,
+    ThreadNotFound,
+    UserNotFound,
+)
+from greenroom.kernel.limits import Limits
+from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
+from greenroom.platform.http.problems import CONTENT_TYPE, problem_body
+
+
+class FirstMessage(Struct, frozen=True, forbid_unknown_fields=True):
+    client_id: str
+    body: str
+
+
+class NewThread(Struct, frozen=True, forbid_unknown_fields=True):
+    """`to` is one user id or several."""
+
+    kind: Literal["inquiry", "invite"]
+    to: str | list[str]
+    first_message: FirstMessage
+    role_context: str | None = None
+    subject: str | None = None
+    job_id: str | None = None
+
+
+class ThreadStarted(Struct, frozen=True):
+    """`request` is the gate of a first contact; null where none is needed."""
+
+    thread: ThreadView
+    message: MessageView
+    request: None = None
+
+
+class ThreadItem(Struct, frozen=True):
+    thread: ThreadView
+    inbox: InboxView
+
+
+class ThreadPage(Struct, frozen=True):
+    thread: ThreadView
+    inbox: InboxView
+    sync_cursor: str
+
+
+class ThreadOnly(Struct, frozen=True):
+    thread: ThreadView
+
+
+class InboxOnly(Struct, frozen=True):
+    inbox: InboxView
+
+
+class InboxQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    folder: Literal["all"] = "all"
+    cursor: str | None = None
+    limit: int = 50
+
+
+class InboxCounts(Struct, frozen=True):
+    """Threads with something unread, per folder."""
+
+    all: int
+
+
+class InboxAnswer(Struct, frozen=True):
+    items: list[ThreadItem]
+    next_cursor: str | None
+    counts: InboxCounts
+    sync_cursor: str
+
+
+class MessagesQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`before` and `after` take a message id; without them, the newest page."""
+
+    before: str | None = None
+    after: str | None = None
+    limit: int = 50
+
+
+class MessagesAnswer(Struct, frozen=True):
+    items: list[MessageView]
+    has_more: bool
+    sync_cursor: str
+
+
+class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
+    """`client_id` is the sender's own id for this send: a repeat returns the first message."""
+
+    client_id: str
+    body: str
+    reply_to: str | None = None
+
+
+class MessageEdit(Struct, frozen=True, forbid_unknown_fields=True):
+    body: str
+
+
+class ReadUpTo(Struct, frozen=True, forbid_unknown_fields=True):
+    up_to: str
+
+
+class NewParticipant(Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: str
+    role: RoleName
+
+
+class Promotion(Struct, frozen=True, forbid_unknown_fields=True):
+    """The booking that the thread is now about: a group or a single leg."""
+
+    group_id: str | None = None
+    leg_id: str | None = None
+
+
+class NewBlock(Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: str
+
+
+class SyncQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Without `since`, from the oldest event kept."""
+
+    since: str | None = None
+    limit: int = 100
+
+
+class SyncAnswer(Struct, frozen=True):
+    events: list[EventView]
+    cursor: str
+    has_more: bool
+
+
+_WRITING = (ThreadNotFound, ThreadLocked, MsgTooLong, MsgEmpty)
+
+
+class ConversationsRest:
+    def __init__(self, conversations: Conversations, *, clock: Clock, limits: Limits) -> None:
+        self._conversations = conversations
+        self._clock = clock
+        self._limits = limits
+
+    def endpoints(self) -> list[Endpoint]:
+        return [*self._message_endpoints(), *self._thread_endpoints(), *self._other_endpoints()]
+
+    def _message_endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint(
+                "POST",
+                "/v1/threads/{thread_id}/messages",
+                self.send_message,
+                "Send a message",
+                Who.PERSON,
+                {201: MessageView, 200: MessageView},
+                "Messages",
+                description=(
+                    "201 with the message, which is on disk. A repeat of the same client_id or "
+                    "Idempotency-Key: 200 with the message as it is now."
+                ),
+                body=NewMessage,
+                errors=(*_WRITING, NotFound, MsgBlockedByUser, RateLimited, IdempotencyMismatch),
+                once=True,
+            ),
+            Endpoint(
+                "GET",
+                "/v1/threads/{thread_id}/messages",
+                self.list_messages,
+                "A page of messages, in seq order",
+                Who.PERSON,
+                {200: MessagesAnswer},
+                "Messages",
+                query=MessagesQuery,
+                errors=(ThreadNotFound,),
+            ),
+            Endpoint(
+                "PATCH",
+                "/v1/threads/{thread_id}/messages/{message_id}",
+                self.edit_message,
+                "Edit a message of yours within 15 minutes",
+                Who.PERSON,
+                {200: MessageView},
+                "Messages",
+                body=MessageEdit,
+                errors=(*_WRITING, NotFound, Forbidden, EditWindowClosed),
+            ),
+            Endpoint(
+                "DELETE",
+                "/v1/threads/{thread_id}/messages/{message_id}",
+                self.delete_message,
+                "Delete a message of yours, leaving an empty place",
+                Who.PERSON,
+                {200: MessageView},
+                "Messages",
+                errors=(ThreadNotFound, NotFound, Forbidden, ThreadLocked),
+            ),
+        ]
+
+    def _thread_endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint(
+                "POST",
+                "/v1/threads",
+                self.start_thread,
+                "Start a thread with its first message",
+                Who.PERSON,
+                {201: ThreadStarted, 200: ThreadStarted},
+                "Threads",
+                description="A repeat of the same client_id: 200 with the thread it started.",
+                body=NewThread,
+                errors=(
+                    UserNotFound,
+                    MsgTooLong,
+                    MsgEmpty,
+                    MsgBlockedByUser,
+                    RateLimited,
+                    IdempotencyMismatch,
+                ),
+                once=True,
+            ),
+            Endpoint(
+                "GET",
+                "/v1/threads/{thread_id}",
+                self.get_thread,
+                "A thread with your inbox row",
+                Who.PERSON,
+                {200: ThreadPage},
+                "Threads",
+                errors=(ThreadNotFound,),
+            ),
+            Endpoint(
+                "POST",
+                "/v1/threads/{thread_id}/participants",
+                self.add_participant,
+                "Bring someone in",
+                Who.PERSON_OR_BACKEND,
+                {200: ThreadOnly},
+                "Threads",
+                description=(
+                    "For the buyer, the seller and your backend. Whoever joins sees what is "
+                    "written from then on."
+                ),
+                body=NewParticipant,
+                errors=(
+                    ThreadNotFound,
+                    UserNotFound,
+                    Forbidden,
+                    MsgBlockedByUser,
+                    ActionInvalidState,
+                    IdempotencyMismatch,
+                ),
+                once=True,
+            ),
+            Endpoint(
+                "DELETE",
+                "/v1/threads/{thread_id}/participants/{user_id}",
+                self.remove_participant,
+                "Leave (`me`), or remove someone",
+                Who.PERSON_OR_BACKEND,
+                {204: None},
+                "Threads",
+                errors=(ThreadNotFound, UserNotFound, Forbidden),
+            ),
+            Endpoint(
+                "POST",
+                "/v1/threads/{thread_id}/promote",
+                self.promote_thread,
+                "Turn an inquiry or invite into a project",
+                Who.BACKEND,
+                {200: ThreadOnly},
+                "Threads",
+                body=Promotion,
+                errors=(ThreadNotFound, ActionInvalidState, IdempotencyMismatch),
+                once=True,
+            ),
+            Endpoint(
+                "POST",
+                "/v1/threads/{thread_id}/read",
+                self.mark_read,
+                "Mark as read up to a message",
+                Who.PERSON,
+                {200: InboxOnly},
+                "Threads",
+                description="Only moves forward.",
+                body=ReadUpTo,
+                errors=(ThreadNotFound, NotFound, IdempotencyMismatch),
+                once=True,
+            ),
+        ]
+
+    def _other_endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint(
+                "GET",
+                "/v1/inbox",
+                self.get_inbox,
+                "Your threads, last activity first",
+                Who.PERSON,
+                {200: InboxAnswer},
+                "Inbox",
+                query=InboxQuery,
+            ),
+            Endpoint(
+                "GET",
+                "/v1/sync",
+                self.sync,
+                "What changed since a cursor",
+                Who.PERSON,
+                {200: SyncAnswer},
+                "Sync",
+                description=(
+                    "Every change that you may see, exactly once, in order. A `reset` event means: "
+                    "load the inbox again and go on from its cursor."
+                ),
+                query=SyncQuery,
+            ),
+            Endpoint(
+                "POST",
+                "/v1/blocks",
+                self.block_user,
+                "Block someone",
+                Who.PERSON,
+                {204: None},
+                "Blocks",
+                description="They cannot tell it from silence.",
+                body=NewBlock,
+                errors=(UserNotFound, IdempotencyMismatch),
+                once=True,
+            ),
+            Endpoint(
+                "DELETE",
+                "/v1/blocks/{user_id}",
+                self.unblock_user,
+                "Unblock someone",
+                Who.PERSON,
+                {204: None},
+                "Blocks",
+            ),
+        ]
+
+    async def send_message(self, call: Call) -> Answer:
+        author, new = _person(call), call.body
+        sent = await self._conversations.send(
+            author,
+            call.params["thread_id"],
+            client_id=new.client_id,
+            body=new.body,
+            reply_to=new.reply_to,
+            key=call.idempotency_key,
+            fingerprint=call.fingerprint,
+        )
+        return Answer(200 if sent.is_repeat else 201, self._views(author).message(sent.message))
+
+    async def list_messages(self, call: Call) -> Answer:
+        viewer, query = _person(call), call.query
+        page = await self._conversations.access_messages(
+            viewer,
+            call.params["thread_id"],
+            before=query.before,
+            after=query.after,
+            limit=query.limit,
+        )
+        views = self._views(viewer)
+        items = [views.message(message) for message in page.items]
+        return Answer(200, MessagesAnswer(items, page.has_more, str(page.sync_cursor)))
+
+    async def edit_message(self, call: Call) -> Answer:
+        author = _person(call)
+        message = await self._conversations.edit_message(
+            author, call.params["thread_id"], call.params["message_id"], call.body.body
+        )
+        return Answer(200, self._views(author).message(message))
+
+    async def delete_message(self, call: Call) -> Answer:
+        author = _person(call)
+        message = await self._conversations.delete_message(
+            author, call.params["thread_id"], call.params["message_id"]
+        )
+        return Answer(200, self._views(author).message(message))
+
+    async def start_thread(self, call: Call) -> Answer:
+        opener, new = _person(call), call.body
+        views = self._views(opener)
+
+        def answer(started: Started) -> Answer:
+            body = ThreadStarted(views.thread(started.thread), views.message(started.message))
+            return Answer(200 if started.is_repeat else 201, body)
+
+        started = await self._conversations.start_thread(
+            opener,
+            kind=ThreadKind(new.kind),
+            to=[new.to] if isinstance(new.to, str) else new.to,
+            client_id=new.first_message.client_id,
+            body=new.first_message.body,
+            subject=new.subject,
+            role_context=new.role_context,
+            job_id=new.job_id,
+            once=_once(call, "start_thread", answer),
+        )
+        return _kept_or(started, answer)
+
+    async def get_thread(self, call: Call) -> Answer:
+        viewer = _person(call)
+        thread, cursor = await self._conversations.access_thread(viewer, call.params["thread_id"])
+        item = self._item(viewer, thread)
+        return Answer(200, ThreadPage(item.thread, item.inbox, str(cursor)))
+
+    async def add_participant(self, call: Call) -> Answer:
+        views = self._views(call.caller.user_id)
+
+        def answer(thread: Thread) -> Answer:
+            return Answer(200, ThreadOnly(views.thread(thread)))
+
+        thread = await self._conversations.add_participant(
+            call.caller.user_id,
+            call.params["thread_id"],
+            call.body.user_id,
+            Role(call.body.role),
+            once=_once(call, "add_participant", answer),
+        )
+        return _kept_or(thread, answer)
+
+    async def remove_participant(self, call: Call) -> Answer:
+        by, user_id = call.caller.user_id, call.params["user_id"]
+        if user_id == "me" and by is not None:
+            user_id = by
+        await self._conversations.remove_participant(by, call.params["thread_id"], user_id)
+        return Answer(204)
+
+    async def promote_thread(self, call: Call) -> Answer:
+        views = self._views(None)
+
+        def answer(thread: Thread) -> Answer:
+            return Answer(200, ThreadOnly(views.thread(thread)))
+
+        thread = await self._conversations.promote(
+            call.params["thread_id"],
+            group_id=call.body.group_id,
+            leg_id=call.body.leg_id,
+            once=_once(call, "promote", answer),
+        )
+        return _kept_or(thread, answer)
+
+    async def mark_read(self, call: Call) -> Answer:
+        reader = _person(call)
+
+        def answer(thread: Thread) -> Answer:
+            return Answer(200, InboxOnly(self._item(reader, thread).inbox))
+
+        thread = await self._conversations.mark_read(
+            reader,
+            call.params["thread_id"],
+            call.body.up_to,
+            once=_once(call, "mark_read", answer),
+        )
+        return _kept_or(thread, answer)
+
+    async def get_inbox(self, call: Call) -> Answer:
+        viewer, query = _person(call), call.query
+        page = await self._conversations.inbox(
+            viewer, after=decode_page_key(query.cursor), limit=query.limit
+        )
+        return Answer(
+            200,
+            InboxAnswer(
+                items=[self._item(viewer, thread) for thread in page.items],
+                next_cursor=encode_page_key(page.next_key),
+                counts=InboxCounts(all=page.unread_threads),
+                sync_cursor=str(page.sync_cursor),
+            ),
+        )
+
+    async def sync(self, call: Call) -> Answer:
+        viewer, query = _person(call), call.query
+        since = None if query.since is None else Cursor.parse(query.since)
+        changes = await self._conversations.changes(viewer, since, query.limit)
+        views = self._views(viewer)
+        events = [views.event(event) for event in changes.events]
+        return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
+
+    async def block_user(self, call: Call) -> Answer:
+        blocked = call.body.user_id
+        kept = await self._conversations.block(
+            _person(call), blocked, once=_once(call, "block", lambda _: Answer(204))
+        )
+        return _kept_or(kept, lambda _: Answer(204))
+
+    async def unblock_user(self, call: Call) -> Answer:
+        await self._conversations.unblock(_person(call), call.params["user_id"])
+        return Answer(204)
+
+    def _views(self, viewer: str | None) -> Views:
+        return Views(viewer, self._clock(), self._limits)
+
+    def _item(self, viewer: str, thread: Thread) -> ThreadItem:
+        if thread.inbox is None:
+            raise ThreadNotFound
+        views = self._views(viewer)
+        return ThreadItem(views.thread(thread), views.inbox(thread.inbox))
+
+
+def _person(call: Call) -> str:
+    if call.caller.user_id is None:
+        raise Forbidden
+    return call.caller.user_id
+
+
+def _once(call: Call, route: str, answer: Any) -> Once | None:
+    """The call's Idempotency-Key, if it has one, with how its answer is kept."""
+    if call.idempotency_key is None:
+        return None
+
+    def keep(outcome: Any) -> Kept:
+        if isinstance(outcome, Problem):
+            body = msgspec.json.encode(problem_body(outcome, call.corr_id))
+            return Kept(outcome.status, body)
+        shaped = answer(outcome)
+        body = b"" if shaped.body is None else msgspec.json.encode(shaped.body)
+        return Kept(shaped.status, body)
+
+    return Once(call.caller.id, route, call.idempotency_key, call.fingerprint, keep)
+
+
+def _kept_or(outcome: Any, answer: Any) -> Answer:
+    if not isinstance(outcome, Kept):
+        shaped: Answer = answer(outcome)
+        return shaped
+    kind = CONTENT_TYPE if outcome.status >= 400 else "application/json"
+    return Answer(outcome.status, outcome.body or None, content_type=kind)

@@ -1,0 +1,107 @@
+"""Rows of the PostgreSQL conversation store as the room's nouns."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from asyncpg import Record
+
+from greenroom.conversations.model import (
+    MESSAGE_EVENTS,
+    Cursor,
+    Event,
+    EventType,
+    InboxRow,
+    Message,
+    Participant,
+    ReadMark,
+    Thread,
+)
+
+_ParticipantRow = tuple[str, str, str | None, str, str, int, str, int | None]
+_participants = msgspec.json.Decoder(list[_ParticipantRow])
+
+
+def message_from(row: Record, prefix: str = "") -> Message:
+    return Message(
+        id=row[prefix + "message_id"],
+        thread_id=row[prefix + "thread_id"],
+        seq=row[prefix + "seq"],
+        author_id=row[prefix + "sender_user"],
+        kind=row[prefix + "kind"],
+        body=row[prefix + "body_text"],
+        body_html=row[prefix + "body_html"],
+        system=_json(row[prefix + "system"]),
+        reply_to=row[prefix + "reply_to"],
+        client_id=row[prefix + "client_id"],
+        created_at_ms=row[prefix + "created_at"],
+        edited_at_ms=row[prefix + "edited_at"],
+        deleted_at_ms=row[prefix + "deleted_at"],
+    )
+
+
+def inbox_from(row: Record) -> InboxRow:
+    return InboxRow(
+        thread_id=row["i_thread_id"],
+        thread_kind=row["thread_kind"],
+        placement=row["folder"],
+        unread_count=row["unread_count"],
+        pinned=row["pinned"],
+        starred=row["starred"],
+        muted_until_ms=row["muted_until"],
+        last_read=_mark(row["last_read_id"], row["last_read_ts"]),
+        last_message=None if row["l_message_id"] is None else message_from(row, "l_"),
+        last_activity_ms=row["last_msg_ts"],
+    )
+
+
+def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
+    return Thread(
+        id=row["thread_id"],
+        kind=row["kind"],
+        locked=row["locked"],
+        subject=row["subject"],
+        role_context=row["role_context"],
+        job_id=row["job_id"],
+        group_id=row["group_id"],
+        leg_id=row["leg_id"],
+        city=row["city"],
+        safe_mode_required=row["safe_mode_required"],
+        request_state=row["request_state"],
+        opened_by=row["opened_by_user"],
+        created_at_ms=row["created_at"],
+        updated_at_ms=row["updated_at"],
+        participants=tuple(
+            Participant(user_id, name, avatar, role, status, joined, _mark(read_id, read_at))
+            for user_id, name, avatar, role, status, joined, read_id, read_at in (
+                _participants.decode(row["participants"])
+            )
+        ),
+        inbox=inbox_from(row) if with_inbox else None,
+    )
+
+
+def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | None:
+    """None for what this viewer has lost sight of; `threads` has the ones that they still see."""
+    kind = EventType(row["type"])
+    event = Event(kind, Cursor(epoch, row["n"]), row["at"], row["f_thread_id"])
+    if kind == EventType.THREAD_CHANGED:
+        return replace(event, thread=threads.get(row["f_thread_id"]))
+    if row["i_thread_id"] is None:
+        return None
+    if kind in MESSAGE_EVENTS:
+        if row["message_id"] is None:
+            return None
+        return replace(event, message=message_from(row), inbox=inbox_from(row))
+    if kind == EventType.RECEIPT:
+        mark = ReadMark(row["f_message_id"], row["at"])
+        return replace(event, reader=row["actor"], read=mark, read_seq=row["seq"])
+    return replace(event, inbox=inbox_from(row))
+
+
+def _mark(message_id: str, at_ms: int | None) -> ReadMark | None:
+    return ReadMark(message_id, at_ms) if message_id and at_ms is not None else None
+
+
+def _json(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)

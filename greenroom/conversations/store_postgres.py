@@ -1,0 +1,403 @@
+"""The conversation store on PostgreSQL. Its promises are those of `ConversationStore`.
+
+Every change is one transaction that locks its thread first and then the feed heads of the people
+it concerns, each sorted; what it checks, it checks after the locks.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TypeVar
+
+from asyncpg import Pool, Record
+
+from greenroom.conversations import sql_postgres as sql
+from greenroom.conversations.changes_postgres import PostgresChanges
+from greenroom.conversations.model import (
+    PARTIES,
+    Cursor,
+    Draft,
+    Event,
+    EventType,
+    Message,
+    Role,
+    Thread,
+    ThreadDraft,
+    ThreadKind,
+)
+from greenroom.conversations.pruning_postgres import prune
+from greenroom.conversations.rows_postgres import event_from, message_from, thread_from
+from greenroom.conversations.sends_postgres import SendBatches, append_in
+from greenroom.conversations.store import (
+    Changes,
+    InboxPage,
+    Kept,
+    MessagePage,
+    Once,
+    Send,
+    Sent,
+    Started,
+    StartLimit,
+)
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import (
+    ActionInvalidState,
+    EditWindowClosed,
+    Forbidden,
+    IdempotencyMismatch,
+    MsgBlockedByUser,
+    NotFound,
+    RateLimited,
+    ThreadLocked,
+    ThreadNotFound,
+    UserNotFound,
+)
+from greenroom.kernel.ids import Randomness
+from greenroom.kernel.limits import Limits
+from greenroom.platform.postgres import Session, unavailable_on_failure
+
+T = TypeVar("T")
+
+BEFORE_ALL = ""
+AFTER_ALL = "~"
+FAR_FUTURE_MS = 253_402_300_799_000
+
+
+class PostgresConversations(PostgresChanges):
+    def __init__(
+        self, pool: Pool, send_pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits
+    ) -> None:
+        super().__init__(pool, clock=clock, randomness=randomness)
+        self._limits = limits
+        self._sends = SendBatches(send_pool, clock=clock, randomness=randomness, limits=limits)
+
+    async def append(self, send: Send) -> Sent:
+        appended = await self._sends.submit(send)
+        if isinstance(appended, Message):
+            return Sent(appended, is_repeat=False)
+        message = await self.message(send.author_id, send.thread_id, appended.message_id)
+        if message is None:
+            raise ThreadNotFound
+        return Sent(message, is_repeat=True)
+
+    # Reads: one query each, through what the viewer may see.
+
+    @unavailable_on_failure()
+    async def thread(self, viewer: str, thread_id: str) -> tuple[Thread, Cursor] | None:
+        row = await self._pool.fetchrow(sql.THREADS, viewer, [thread_id])
+        return None if row is None else (thread_from(row), _head(row))
+
+    @unavailable_on_failure()
+    async def messages(
+        self, viewer: str, thread_id: str, *, before: str | None, after: str | None, limit: int
+    ) -> MessagePage | None:
+        if after is not None:
+            query, bound = sql.MESSAGES_AFTER, after
+        else:
+            query, bound = sql.MESSAGES_BEFORE, before or AFTER_ALL
+        rows = await self._pool.fetch(query, viewer, thread_id, bound, limit + 1)
+        if not rows:
+            return None
+        found = [message_from(row) for row in rows if row["message_id"] is not None]
+        page = sorted(found[:limit], key=lambda message: message.seq)
+        return MessagePage(tuple(page), len(found) > limit, _head(rows[0]))
+
+    @unavailable_on_failure()
+    async def message(self, viewer: str, thread_id: str, message_id: str) -> Message | None:
+        row = await self._pool.fetchrow(sql.MESSAGE, viewer, thread_id, message_id)
+        return None if row is None else message_from(row)
+
+    @unavailable_on_failure()
+    async def inbox(self, viewer: str, *, after: tuple[int, str] | None, limit: int) -> InboxPage:
+        at_ms, thread_id = after or (FAR_FUTURE_MS, AFTER_ALL)
+        async with self._pool.acquire() as conn:
+            [summary] = await conn.fetch(sql.INBOX_SUMMARY, viewer)
+            rows = await conn.fetch(sql.INBOX, viewer, at_ms, thread_id, limit + 1)
+        items = tuple(thread_from(row) for row in rows[:limit])
+        last = rows[limit - 1] if len(rows) > limit else None
+        next_key = None if last is None else (last["last_msg_ts"], last["thread_id"])
+        return InboxPage(items, next_key, summary["unread_threads"], _head(summary))
+
+    @unavailable_on_failure()
+    async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
+        start = since.n if since is not None else 0
+        async with self._pool.acquire() as conn:
+            rows = await conn.fetch(sql.CHANGES, viewer, start, limit + 1)
+            head = _head(rows[0])
+            if since is not None and not _is_kept(since, head, rows[0]["pruned_n"]):
+                reset = Event(EventType.RESET, head, self._clock())
+                return Changes((reset,), head, has_more=False)
+            page = [row for row in rows if row["n"] is not None][:limit]
+            threads = await self._threads_of(conn, viewer, page)
+        events = [event_from(row, head.epoch, threads) for row in page]
+        return Changes(
+            tuple(event for event in events if event is not None),
+            Cursor(head.epoch, page[-1]["n"]) if page else since or head,
+            has_more=len(rows) > limit,
+        )
+
+    async def _threads_of(
+        self, conn: Session, viewer: str, page: Sequence[Record]
+    ) -> dict[str, Thread]:
+        changed = {r["f_thread_id"] for r in page if r["type"] == EventType.THREAD_CHANGED}
+        if not changed:
+            return {}
+        rows = await conn.fetch(sql.THREADS, viewer, sorted(changed))
+        return {row["thread_id"]: thread_from(row) for row in rows}
+
+    # Changes.
+
+    async def start_thread(
+        self,
+        draft: ThreadDraft,
+        first: Draft,
+        limits: tuple[StartLimit, ...],
+        once: Once | None = None,
+    ) -> Started | Kept:
+        async def change(conn: Session) -> Started:
+            await conn.execute(sql.ADD_HEADS, list(draft.members))
+            await conn.execute(sql.LOCK_HEADS, list(draft.members))
+            repeat = await self._find_start(conn, draft.opened_by, first)
+            if repeat is not None:
+                return repeat
+            await self._take_starts(conn, draft.opened_by, limits)
+            return await self._start(conn, draft, first)
+
+        return await self._change_once(change, once)
+
+    async def _find_start(self, conn: Session, opener: str, first: Draft) -> Started | None:
+        row = await conn.fetchrow(sql.REPEAT_OF, opener, first.client_id)
+        if row is None:
+            return None
+        if row["send_hash"] != first.hash():
+            raise IdempotencyMismatch("This client_id was used for another message.")
+        found = await conn.fetchrow(sql.MESSAGE, opener, row["thread_id"], row["message_id"])
+        if found is None or found["seq"] != 1:
+            raise IdempotencyMismatch("This client_id was used in another thread.")
+        thread = await self._load(conn, opener, row["thread_id"])
+        return Started(thread, message_from(found), is_repeat=True)
+
+    async def _take_starts(
+        self, conn: Session, opener: str, limits: tuple[StartLimit, ...]
+    ) -> None:
+        now = self._clock()
+        for limit in limits:
+            window = timedelta(milliseconds=limit.window_ms)
+            bucket = f"start:{limit.window_ms}:{opener}"
+            step = window / limit.count
+            if await conn.fetchval(sql.TAKE_FROM_BUCKET, bucket, now, step, window) is None:
+                tat = await conn.fetchval(sql.BUCKET, bucket)
+                wait_ms = tat + (step - window) / timedelta(milliseconds=1) - now
+                raise RateLimited(
+                    f"At most {limit.count} new conversations in {limit.window_ms // 60_000} min.",
+                    retry_after_s=wait_ms / 1000,
+                )
+
+    async def _start(self, conn: Session, draft: ThreadDraft, first: Draft) -> Started:
+        opener, now = draft.opened_by, self._clock()
+        others = [user for user in draft.members if user != opener]
+        refused = {r["blocked_user"] for r in await conn.fetch(sql.HAS_BLOCKED, opener, others)}
+        if refused.issuperset(others):
+            raise MsgBlockedByUser
+        hidden = {r["user_id"] for r in await conn.fetch(sql.BLOCKED_EITHER_WAY, opener, others)}
+        await conn.execute(
+            sql.ADD_THREAD, draft.id, draft.kind, draft.subject, draft.role_context, draft.job_id,
+            opener, now,
+        )  # fmt: skip
+        roles = [str(role) for role in draft.members.values()]
+        await conn.execute(sql.ADD_PARTICIPANTS, draft.id, list(draft.members), roles, now)
+        await conn.execute(sql.ADD_INBOX_ROW, opener, draft.id, now)
+        viewers = [user for user in draft.members if user not in hidden]
+        await self._tell(conn, viewers, EventType.THREAD_CHANGED, draft.id, actor=opener)
+        await self._publish(conn, "thread.create", opener, draft.id, {"kind": draft.kind})
+        message = await append_in(
+            conn, Send(draft.id, opener, first, cost_ms=0), now, self._randomness
+        )
+        return Started(await self._load(conn, opener, draft.id), message, is_repeat=False)
+
+    async def edit_message(
+        self, author: str, thread_id: str, message_id: str, body: str, body_html: str | None
+    ) -> Message:
+        async def change(conn: Session) -> Message:
+            message = await self._access_own_message(conn, author, thread_id, message_id)
+            now = self._clock()
+            if message.deleted_at_ms is not None:
+                raise NotFound("This message has been deleted.")
+            if message.body == body:
+                return message
+            if now - message.created_at_ms > self._limits.edit_window_s * 1000:
+                raise EditWindowClosed
+            await conn.execute(sql.KEEP_ORIGINAL, thread_id, message_id, now, author, "edit")
+            await conn.execute(sql.EDIT_MESSAGE, thread_id, message_id, body, body_html, now)
+            await self._tell_viewers(conn, EventType.MESSAGE_EDITED, message, author)
+            await self._publish(conn, "message.edit", author, thread_id, message_id=message_id)
+            return await self._load_message(conn, author, thread_id, message_id)
+
+        return await self._change(change)
+
+    async def delete_message(self, author: str, thread_id: str, message_id: str) -> Message:
+        async def change(conn: Session) -> Message:
+            message = await self._access_own_message(conn, author, thread_id, message_id)
+            if message.deleted_at_ms is not None:
+                return message
+            now = self._clock()
+            await conn.execute(sql.KEEP_ORIGINAL, thread_id, message_id, now, author, "delete")
+            await conn.execute(sql.DELETE_MESSAGE, thread_id, message_id, now)
+            viewers = await self._tell_viewers(conn, EventType.MESSAGE_DELETED, message, author)
+            await conn.execute(sql.UNCOUNT_MESSAGE, thread_id, viewers, author, message_id)
+            await self._publish(conn, "message.delete", author, thread_id, message_id=message_id)
+            return await self._load_message(conn, author, thread_id, message_id)
+
+        return await self._change(change)
+
+    async def _access_own_message(
+        self, conn: Session, author: str, thread_id: str, message_id: str
+    ) -> Message:
+        locked = await self._lock(conn, thread_id)
+        await self._member(conn, author, thread_id)
+        row = await conn.fetchrow(sql.MESSAGE, author, thread_id, message_id)
+        if row is None:
+            raise NotFound("There is no such message in this thread.")
+        message = message_from(row)
+        if message.author_id != author or message.kind not in ("text", "asset"):
+            raise Forbidden("Only its author changes a message; cards and notices stay.")
+        if locked.is_locked:
+            raise ThreadLocked
+        return message
+
+    async def mark_read(
+        self, reader: str, thread_id: str, up_to: str, once: Once | None = None
+    ) -> Thread | Kept:
+        async def change(conn: Session) -> Thread:
+            await self._lock(conn, thread_id)
+            member = await self._member(conn, reader, thread_id)
+            if await conn.fetchrow(sql.MESSAGE, reader, thread_id, up_to) is None:
+                raise NotFound("There is no such message in this thread.")
+            if up_to > member["last_read_id"]:
+                await self._move_read_mark(conn, reader, thread_id, up_to)
+            return await self._load(conn, reader, thread_id)
+
+        return await self._change_once(change, once)
+
+    async def _move_read_mark(self, conn: Session, reader: str, thread_id: str, up_to: str) -> None:
+        now = self._clock()
+        people = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, reader)
+        others = [row for row in people if row["user_id"] != reader]
+        is_shown = not any(row["is_blocked"] for row in others)
+        await conn.execute(sql.MARK_READ, thread_id, reader, up_to, now, is_shown)
+        await conn.execute(sql.RECOUNT_UNREAD, reader, thread_id, up_to)
+        await self._tell(conn, [reader], EventType.INBOX_CHANGED, thread_id, actor=reader)
+        if is_shown:
+            told = [row["user_id"] for row in others if row["sees_thread"]]
+            await self._tell(conn, told, EventType.RECEIPT, thread_id, up_to, actor=reader)
+        await self._publish(conn, "thread.read", reader, thread_id, message_id=up_to)
+
+    async def add_participant(
+        self, by: str | None, thread_id: str, user_id: str, role: Role, once: Once | None = None
+    ) -> Thread | Kept:
+        async def change(conn: Session) -> Thread:
+            # Before the locks: a head that is not there cannot be locked.
+            await conn.execute(sql.ADD_HEADS, [user_id])
+            await self._lock(conn, thread_id, and_head_of=user_id)
+            if by is not None:
+                member = await self._member(conn, by, thread_id)
+                if member["role"] not in PARTIES:
+                    raise Forbidden("Only the buyer and the seller bring others in.")
+                if await conn.fetchrow(sql.HAS_BLOCKED, by, [user_id]) is not None:
+                    raise MsgBlockedByUser
+            present = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, user_id)
+            if all(row["user_id"] != user_id for row in present):
+                if len(present) >= self._limits.participants:
+                    raise ActionInvalidState("This thread is full.")
+                await self._join(conn, by, thread_id, user_id, role)
+            return await self._load(conn, by, thread_id)
+
+        return await self._change_once(change, once)
+
+    async def _join(
+        self, conn: Session, by: str | None, thread_id: str, user_id: str, role: Role
+    ) -> None:
+        now = self._clock()
+        await conn.execute(sql.JOIN_THREAD, thread_id, user_id, role, now)
+        await conn.execute(sql.TOUCH_THREAD, thread_id, now)
+        # Someone who blocked the one who adds them learns of the thread from the others only.
+        if by is None or not await conn.fetch(sql.BLOCKED_EITHER_WAY, by, [user_id]):
+            await conn.execute(sql.ADD_INBOX_ROW, user_id, thread_id, now)
+        await self._tell_all(conn, thread_id, by)
+        await self._say(conn, by, thread_id, "participant.added", user_id=user_id, role=role)
+
+    async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
+        async def change(conn: Session) -> None:
+            await self._lock(conn, thread_id)
+            member = None if by is None else await self._member(conn, by, thread_id)
+            target = await conn.fetchrow(sql.PARTICIPANT, thread_id, user_id)
+            if target is None or target["status"] != "active":
+                raise UserNotFound("This person is not in the thread.")
+            if member is not None and by != user_id:
+                _check_may_remove(member["role"], target["role"])
+            now = self._clock()
+            await conn.execute(sql.LEAVE_THREAD, thread_id, user_id)
+            await conn.execute(sql.TOUCH_THREAD, thread_id, now)
+            if await conn.fetchval(sql.REMOVE_INBOX_ROW, user_id, thread_id) is not None:
+                await self._tell(conn, [user_id], EventType.THREAD_CHANGED, thread_id, actor=by)
+            await self._tell_all(conn, thread_id, by)
+            code = "participant.left" if by == user_id else "participant.removed"
+            await self._say(conn, by, thread_id, code, user_id=user_id)
+
+        await self._change(change)
+
+    async def promote(
+        self, thread_id: str, *, group_id: str | None, leg_id: str | None, once: Once | None = None
+    ) -> Thread | Kept:
+        async def change(conn: Session) -> Thread:
+            locked = await self._lock(conn, thread_id)
+            if locked.kind in (ThreadKind.INQUIRY, ThreadKind.INVITE):
+                now = self._clock()
+                await conn.execute(sql.PROMOTE_THREAD, thread_id, group_id, leg_id, now)
+                await self._tell_all(conn, thread_id, None)
+                booking = {"group_id": group_id, "leg_id": leg_id}
+                await self._say(conn, None, thread_id, "thread.promoted", **booking)
+                await self._publish(conn, "thread.promoted_to_project", None, thread_id, booking)
+            elif (locked.kind, locked.group_id, locked.leg_id) != ("project", group_id, leg_id):
+                raise ActionInvalidState("Only an inquiry or invite becomes a project, once.")
+            return await self._load(conn, None, thread_id)
+
+        return await self._change_once(change, once)
+
+    async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
+        async def change(conn: Session) -> None:
+            await conn.execute(sql.ADD_HEADS, [blocker, blocked])
+            await conn.execute(sql.LOCK_HEADS, [blocker, blocked])
+            await conn.execute(sql.BLOCK, blocker, blocked, self._clock())
+
+        return await self._change_once(change, once)
+
+    async def unblock(self, blocker: str, blocked: str) -> None:
+        async def change(conn: Session) -> None:
+            await conn.execute(sql.LOCK_HEADS, [blocker, blocked])
+            await conn.execute(sql.UNBLOCK, blocker, blocked)
+
+        await self._change(change)
+
+    async def prune(self) -> dict[str, int]:
+        return await self._change(lambda conn: prune(conn, self._clock(), self._limits))
+
+    @unavailable_on_failure()
+    async def ping(self) -> None:
+        await self._pool.fetchval("select 1")
+
+    async def close(self) -> None:
+        await self._sends.close()
+        await self._pool.close()
+
+
+def _check_may_remove(role: str, of_role: str) -> None:
+    if role not in PARTIES or of_role in PARTIES:
+        raise Forbidden("The buyer and the seller remove others, not each other.")
+
+
+def _head(row: Record) -> Cursor:
+    return Cursor(row["epoch"], row["last_n"])
+
+
+def _is_kept(since: Cursor, head: Cursor, pruned_n: int) -> bool:
+    return since.epoch == head.epoch and pruned_n <= since.n <= head.n

@@ -1,0 +1,291 @@
+"""What clients see of a conversation, as JSON: api.md's names, each viewer's own view."""
+
+import base64
+import binascii
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from greenroom.conversations.markdown import render_plain
+from greenroom.conversations.model import (
+    Event,
+    EventType,
+    InboxRow,
+    Message,
+    Participant,
+    ReadMark,
+    Thread,
+    derive_state,
+    preview,
+)
+from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.errors import InvalidRequest
+from greenroom.kernel.limits import Limits
+
+Placement = Literal["inbox", "requests", "archived", "spam"]
+Kind = Literal["inquiry", "invite", "project", "dispute", "support", "system"]
+State = Literal[
+    "open", "awaiting_reply", "pending_decision", "confirmed", "completed", "disputed", "archived"
+]
+RoleName = Literal["buyer", "seller", "host", "support", "admin"]
+
+
+class ReadMarkView(Struct, frozen=True):
+    message_id: str
+    at: str
+
+
+class ParticipantView(Struct, frozen=True):
+    user_id: str
+    display_name: str
+    avatar_url: str | None
+    role: RoleName
+    status: Literal["active", "left", "blocked"]
+    joined_at: str
+    last_read: ReadMarkView | None
+
+
+class SystemNotice(Struct, frozen=True):
+    """What the server says in a thread: a code that clients put into words, and its parts."""
+
+    code: str
+    params: dict[str, Any]
+
+
+class MessageView(Struct, frozen=True):
+    """A message. `client_id` is there for its author only. A deleted one keeps its place, empty."""
+
+    id: str
+    thread_id: str
+    seq: int
+    author_id: str | None
+    kind: Literal["text", "asset", "card", "system"]
+    body: str
+    body_html: str
+    system: SystemNotice | None
+    reply_to: str | None
+    created_at: str
+    edited_at: str | None
+    deleted_at: str | None
+    client_id: str | UnsetType = UNSET
+
+
+class LastMessageView(Struct, frozen=True):
+    id: str
+    author_id: str | None
+    kind: Literal["text", "asset", "card", "system"]
+    preview: str
+    system: SystemNotice | None
+    created_at: str
+    deleted_at: str | None
+
+
+class InboxView(Struct, frozen=True):
+    """The viewer's own row for a thread; `state` is the thread's state for them."""
+
+    thread_id: str
+    placement: Placement
+    state: State
+    unread_count: int
+    pinned: bool
+    starred: bool
+    muted_until: str | None
+    last_read: ReadMarkView | None
+    last_message: LastMessageView | None
+    last_message_at: str | None
+    last_sender_id: str | None
+
+
+class ThreadView(Struct, frozen=True):
+    id: str
+    kind: Kind
+    state: State
+    locked: bool
+    subject: str | None
+    role_context: str | None
+    job_id: str | None
+    group_id: str | None
+    leg_id: str | None
+    city: str | None
+    safe_mode_required: bool
+    request_state: Literal["none", "pending", "accepted", "declined"]
+    opened_by: str
+    participants: list[ParticipantView]
+    last_message_at: str | None
+    last_sender_id: str | None
+    created_at: str
+    updated_at: str
+
+
+class ReceiptView(Struct, frozen=True):
+    user_id: str
+    kind: Literal["delivered", "read"]
+    message_id: str
+    seq: int | None
+    at: str
+
+
+class EventView(Struct, frozen=True, omit_defaults=True):
+    """One change. What changed stands under its own noun, whole, as the viewer may see it now.
+
+    `thread.changed` without a `thread` means that the viewer is no longer in it.
+    """
+
+    type: EventType
+    cursor: str
+    at: str
+    thread_id: str | None = None
+    message: MessageView | None = None
+    inbox: InboxView | None = None
+    thread: ThreadView | None = None
+    receipt: ReceiptView | None = None
+
+
+class Views:
+    """Shapes nouns for a viewer at a moment; `viewer` is None for the marketplace's backend."""
+
+    def __init__(self, viewer: str | None, now_ms: int, limits: Limits) -> None:
+        self._viewer = viewer
+        self._now_ms = now_ms
+        self._limits = limits
+
+    def message(self, message: Message) -> MessageView:
+        html = ""
+        if message.body:
+            html = message.body_html or render_plain(message.body)
+        is_own = message.author_id == self._viewer and message.client_id is not None
+        return MessageView(
+            id=message.id,
+            thread_id=message.thread_id,
+            seq=message.seq,
+            author_id=message.author_id,
+            kind=message.kind,  # type: ignore[arg-type]
+            body=message.body,
+            body_html=html,
+            system=_notice(message),
+            reply_to=message.reply_to,
+            created_at=rfc3339(message.created_at_ms),
+            edited_at=_time(message.edited_at_ms),
+            deleted_at=_time(message.deleted_at_ms),
+            client_id=message.client_id or UNSET if is_own else UNSET,
+        )
+
+    def inbox(self, inbox: InboxRow) -> InboxView:
+        last = inbox.last_message
+        return InboxView(
+            thread_id=inbox.thread_id,
+            placement=inbox.placement,  # type: ignore[arg-type]
+            state=self._state(inbox.thread_kind, inbox),
+            unread_count=inbox.unread_count,
+            pinned=inbox.pinned,
+            starred=inbox.starred,
+            muted_until=_time(inbox.muted_until_ms),
+            last_read=_mark(inbox.last_read),
+            last_message=_last_message(last),
+            last_message_at=_time(last.created_at_ms if last else None),
+            last_sender_id=last.author_id if last else None,
+        )
+
+    def thread(self, thread: Thread) -> ThreadView:
+        last = thread.inbox.last_message if thread.inbox else None
+        return ThreadView(
+            id=thread.id,
+            kind=thread.kind,  # type: ignore[arg-type]
+            state=self._state(thread.kind, thread.inbox),
+            locked=thread.locked,
+            subject=thread.subject,
+            role_context=thread.role_context,
+            job_id=thread.job_id,
+            group_id=thread.group_id,
+            leg_id=thread.leg_id,
+            city=thread.city,
+            safe_mode_required=thread.safe_mode_required,
+            request_state=thread.request_state,  # type: ignore[arg-type]
+            opened_by=thread.opened_by,
+            participants=[_participant(each) for each in thread.participants],
+            last_message_at=_time(last.created_at_ms if last else None),
+            last_sender_id=last.author_id if last else None,
+            created_at=rfc3339(thread.created_at_ms),
+            updated_at=rfc3339(thread.updated_at_ms),
+        )
+
+    def event(self, event: Event) -> EventView:
+        return EventView(
+            type=event.type,
+            cursor=str(event.cursor),
+            at=rfc3339(event.at_ms),
+            thread_id=event.thread_id,
+            message=self.message(event.message) if event.message else None,
+            inbox=self.inbox(event.inbox) if event.inbox else None,
+            thread=self.thread(event.thread) if event.thread else None,
+            receipt=_receipt(event),
+        )
+
+    def _state(self, kind: str, inbox: InboxRow | None) -> State:
+        return derive_state(kind, inbox, self._viewer, self._now_ms, self._limits).value
+
+
+def _participant(participant: Participant) -> ParticipantView:
+    return ParticipantView(
+        user_id=participant.user_id,
+        display_name=participant.display_name,
+        avatar_url=participant.avatar_url,
+        role=participant.role,  # type: ignore[arg-type]
+        status=participant.status,  # type: ignore[arg-type]
+        joined_at=rfc3339(participant.joined_at_ms),
+        last_read=_mark(participant.last_read),
+    )
+
+
+def _last_message(message: Message | None) -> LastMessageView | None:
+    if message is None:
+        return None
+    return LastMessageView(
+        id=message.id,
+        author_id=message.author_id,
+        kind=message.kind,  # type: ignore[arg-type]
+        preview=preview(message),
+        system=_notice(message),
+        created_at=rfc3339(message.created_at_ms),
+        deleted_at=_time(message.deleted_at_ms),
+    )
+
+
+def _receipt(event: Event) -> ReceiptView | None:
+    if event.reader is None or event.read is None:
+        return None
+    mark = event.read
+    return ReceiptView(event.reader, "read", mark.message_id, event.read_seq, rfc3339(mark.at_ms))
+
+
+def _notice(message: Message) -> SystemNotice | None:
+    return None if message.system is None else SystemNotice(**message.system)
+
+
+def _mark(mark: ReadMark | None) -> ReadMarkView | None:
+    return None if mark is None else ReadMarkView(mark.message_id, rfc3339(mark.at_ms))
+
+
+def _time(at_ms: int | None) -> str | None:
+    return None if at_ms is None else rfc3339(at_ms)
+
+
+def encode_page_key(key: tuple[int, str] | None) -> str | None:
+    """Where the next inbox page starts; opaque to clients."""
+    if key is None:
+        return None
+    return base64.urlsafe_b64encode(f"{key[0]:x}.{key[1]}".encode()).decode().rstrip("=")
+
+
+def decode_page_key(text: str | None) -> tuple[int, str] | None:
+    if text is None:
+        return None
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        at, _, thread_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
+        key = int(at, 16), thread_id
+    except (ValueError, binascii.Error):
+        raise InvalidRequest("cursor is not one of ours; leave it out to start over") from None
+    if not 0 <= key[0] < 1 << 47 or "\x00" in thread_id:
+        raise InvalidRequest("cursor is not one of ours; leave it out to start over")
+    return key

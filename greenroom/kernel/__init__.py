@@ -1,0 +1,1 @@
+"""What every room may lean on: ids, clock, limits, errors, events. Standard library only."""

@@ -1,0 +1,43 @@
+"""A limit on every input, queue, page, batch and buffer, in one place.
+
+Each can be set by `GREENROOM_LIMIT_<NAME IN CAPITALS>`; `greenroom config` lists them.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    body_characters: int = 2000
+    client_id_characters: int = 64
+    idempotency_key_characters: int = 255
+    subject_characters: int = 200
+    label_characters: int = 64
+    participants: int = 50
+    request_bytes: int = 256 * 1024
+    messages_page: int = 50
+    page: int = 100
+
+    edit_window_s: int = 15 * 60
+    quiet_days_until_archived: int = 180
+    feed_kept_days: int = 7
+    idempotency_kept_days: int = 7
+    outbox_kept_days: int = 30
+
+    sends_per_minute: int = 60
+    starts_per_hour: int = 3
+    starts_per_day: int = 20
+    verified_starts_per_hour: int = 10
+    verified_starts_per_day: int = 100
+
+    send_batch: int = 64
+    send_queue: int = 4096
+    send_connections: int = 2
+    read_connections: int = 8
+    statement_timeout_ms: int = 15_000
+    known_users: int = 100_000
+    verified_tokens: int = 20_000
+
+    shutdown_grace_s: int = 30
+    maintenance_interval_s: int = 60
+    maintenance_batch: int = 5000

@@ -1,0 +1,341 @@
+"""The ASGI app: finds the endpoint, checks the caller, reads the request, sends the answer.
+
+Plain ASGI without a middleware stack: everything here runs for every request, so it is short.
+"""
+
+import asyncio
+import hashlib
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.types import Message, Receive, Scope, Send
+
+from greenroom.kernel.clock import Clock, system_clock
+from greenroom.kernel.errors import Forbidden, MethodNotAllowed, NotFound, Problem, Unavailable
+from greenroom.kernel.ids import ALPHABET, RANDOM_CHARS, Randomness, make_id
+from greenroom.kernel.limits import Limits
+from greenroom.platform.http.cors import Cors, Header
+from greenroom.platform.http.endpoint import ANYONE, Answer, Call, Caller, Endpoint, Who
+from greenroom.platform.http.intake import (
+    UNWANTED_BODY_BYTES,
+    ClientGoneError,
+    decode_body,
+    has_body,
+    query_reader,
+    read_body,
+    read_idempotency_key,
+)
+from greenroom.platform.http.problems import problem_answer, problem_from
+from greenroom.platform.http.routing import Place, Routes
+from greenroom.platform.logs import SLOW_MS, log_access
+from greenroom.platform.metrics import IN_FLIGHT, RequestMetrics
+
+log = logging.getLogger("greenroom.http")
+
+Authenticate = Callable[[str | None], Awaitable[Caller]]
+Hook = Callable[[], Awaitable[None]]
+
+_ADMITS: dict[Who, frozenset[str] | None] = {
+    Who.ANYONE: None,
+    Who.PERSON: frozenset({"person"}),
+    Who.BACKEND: frozenset({"backend"}),
+    Who.PERSON_OR_BACKEND: frozenset({"person", "backend"}),
+}
+_SECURITY_HEADERS: tuple[Header, ...] = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+_STRICT_CSP: Header = (
+    b"content-security-policy",
+    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+)
+_JSON: Header = (b"content-type", b"application/json")
+_WITHOUT_BODY = frozenset({204, 304})
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
+
+_encode_json = msgspec.json.Encoder().encode
+
+
+def _log_randomness() -> str:
+    """Correlation ids must differ but need not be unguessable, so this is the fast kind."""
+    bits = random.getrandbits(5 * RANDOM_CHARS)
+    return "".join([_PAIRS[(bits >> shift) & 1023] for shift in range(0, 5 * RANDOM_CHARS, 10)])
+
+
+async def _nothing() -> None:
+    pass
+
+
+class _Route:
+    """An endpoint with everything that can be prepared before the first request."""
+
+    __slots__ = ("admits", "body_limit", "decoder", "endpoint", "handler", "names", "read_query")
+
+    def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
+        self.endpoint = endpoint
+        self.handler = endpoint.handler
+        self.admits = _ADMITS[endpoint.who]
+        self.names = endpoint.param_names
+        self.read_query = query_reader(endpoint.query, plain=endpoint.plain)
+        self.decoder: msgspec.json.Decoder[Any] | None = None
+        self.body_limit = UNWANTED_BODY_BYTES
+        if endpoint.body is not None:
+            self.decoder = msgspec.json.Decoder(endpoint.body)
+            self.body_limit = limits.request_bytes
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What is known of a request by the time it is answered, however far it came."""
+
+    method: str
+    headers: dict[bytes, bytes]
+    corr_id: str
+    caller: Caller = ANYONE
+    route: _Route | None = None
+
+    @property
+    def template(self) -> str:
+        return self.route.endpoint.path if self.route is not None else "unmatched"
+
+
+class HttpApp:
+    """Serves `endpoints`. After `begin_drain` new requests are refused, those in flight finish."""
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        *,
+        authenticate: Authenticate,
+        limits: Limits | None = None,
+        allowed_origins: Collection[str] = (),
+        startup: Hook = _nothing,
+        shutdown: Hook = _nothing,
+        clock: Clock = system_clock,
+        randomness: Randomness = _log_randomness,
+        access_log: bool = False,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.draining = False
+        self._authenticate = authenticate
+        self._cors = Cors(allowed_origins)
+        self._startup = startup
+        self._shutdown = shutdown
+        self._clock = clock
+        self._randomness = randomness
+        self._access_log = access_log
+        self._metrics = RequestMetrics()
+        self._routes = Routes(
+            (each.method, each.path, _Route(each, self.limits)) for each in endpoints
+        )
+
+    def begin_drain(self) -> None:
+        self.draining = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started_s = time.perf_counter()
+        corr_id = make_id("cor", self._clock(), self._randomness())
+        exchange = _Exchange(scope["method"], dict(scope["headers"]), corr_id)
+        IN_FLIGHT.inc()
+        try:
+            try:
+                answer = await self._answer(exchange, scope, receive)
+                head, body = self._encode(exchange, answer)
+            except ClientGoneError:
+                return
+            except asyncio.CancelledError:
+                if not self.draining:
+                    raise
+                # The grace is over. The client hears that it may repeat; the task ends here.
+                stopped = Unavailable("The server stopped before this was done.")
+                head, body = self._encode(exchange, self._refuse(exchange, stopped))
+            except Exception as error:  # noqa: BLE001 - the one place where every error ends
+                head, body = self._encode(exchange, self._refuse(exchange, error))
+            await send(head)
+            await send({"type": "http.response.body", "body": body})
+        finally:
+            IN_FLIGHT.dec()
+        self._account(exchange, head["status"], time.perf_counter() - started_s)
+
+    async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Answer:
+        if self.draining:
+            raise Unavailable("The server is shutting down.")
+        found = self._routes.find(scope["raw_path"])
+        if found is None:
+            raise NotFound
+        place, values = found
+        route = self._route(place, exchange.method)
+        if route is None:
+            return self._options(exchange, place)
+        exchange.route = route
+        if route.admits is not None:
+            exchange.caller = await self._admit(exchange, route.admits)
+        call = await self._read(exchange, route, values, scope, receive)
+        return await route.handler(call)
+
+    @staticmethod
+    def _route(place: Place[_Route], method: str) -> _Route | None:
+        """None stands for OPTIONS, which every place answers."""
+        route = place.methods.get(method)
+        if route is None and method == "HEAD":
+            route = place.methods.get("GET")
+        if route is None and method != "OPTIONS":
+            raise MethodNotAllowed(extra={"allow": place.allow})
+        return route
+
+    def _options(self, exchange: _Exchange, place: Place[_Route]) -> Answer:
+        headers = {"allow": place.allow}
+        if b"access-control-request-method" in exchange.headers:
+            origin = exchange.headers.get(b"origin")
+            for name, value in self._cors.preflight_headers(origin, place.allow):
+                headers[name.decode()] = value.decode()
+        return Answer(204, headers=headers)
+
+    async def _admit(self, exchange: _Exchange, admits: frozenset[str]) -> Caller:
+        header = exchange.headers.get(b"authorization")
+        caller = await self._authenticate(None if header is None else header.decode("latin-1"))
+        if caller.kind not in admits:
+            raise Forbidden
+        return caller
+
+    async def _read(
+        self,
+        exchange: _Exchange,
+        route: _Route,
+        values: list[str],
+        scope: Scope,
+        receive: Receive,
+    ) -> Call:
+        headers = exchange.headers
+        key = None
+        if route.endpoint.once:
+            key = read_idempotency_key(headers, self.limits.idempotency_key_characters)
+        query = route.read_query(scope["query_string"])
+        raw = b""
+        if route.decoder is not None or has_body(headers):
+            raw = await read_body(receive, headers, route.body_limit)
+        body = None
+        if route.decoder is not None:
+            body = decode_body(route.decoder, raw, headers.get(b"content-type", b""))
+        fingerprint = b""
+        if key is not None:
+            fingerprint = hashlib.sha256(scope["raw_path"] + b"\n" + raw).digest()
+        return Call(
+            exchange.caller,
+            dict(zip(route.names, values, strict=True)) if values else {},
+            body,
+            query,
+            key,
+            fingerprint,
+            exchange.corr_id,
+            headers,
+        )
+
+    def _refuse(self, exchange: _Exchange, error: Exception) -> Answer:
+        problem = problem_from(error)
+        if not isinstance(error, Problem):
+            log.error(
+                "%s while serving a request",
+                type(error).__qualname__,
+                exc_info=error,
+                extra={
+                    "corr_id": exchange.corr_id,
+                    "method": exchange.method,
+                    "route": exchange.template,
+                    "code": problem.code,
+                },
+            )
+        answer = problem_answer(problem, exchange.corr_id)
+        if self.draining:
+            answer.headers = {**(answer.headers or {}), "connection": "close"}
+        return answer
+
+    def _encode(self, exchange: _Exchange, answer: Answer) -> tuple[Message, bytes]:
+        raw = _raw(answer.body)
+        headers: list[Header] = [
+            (b"x-correlation-id", exchange.corr_id.encode("ascii")),
+            *_SECURITY_HEADERS,
+            *self._cors.headers(exchange.headers.get(b"origin")),
+        ]
+        if answer.status not in _WITHOUT_BODY:
+            headers.append((b"content-length", b"%d" % len(raw)))
+            headers.extend(_content_headers(answer.content_type))
+        if answer.headers:
+            headers = _overlay(headers, answer)
+        if exchange.method == "HEAD":
+            raw = b""
+        start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+        return start, raw
+
+    def _account(self, exchange: _Exchange, status: int, seconds: float) -> None:
+        template = exchange.template
+        self._metrics.observe(template, exchange.method, status, seconds)
+        ms = seconds * 1000
+        if status >= 500 or ms > SLOW_MS or self._access_log:
+            log_access(
+                method=exchange.method,
+                route=template,
+                status=status,
+                ms=ms,
+                corr_id=exchange.corr_id,
+                caller=exchange.caller.id,
+            )
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self._startup()
+        except Exception as error:
+            log.critical("The server cannot start", exc_info=error)
+            await send({"type": "lifespan.startup.failed", "message": ""})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.begin_drain()
+        try:
+            await self._shutdown()
+        except Exception as error:
+            log.critical("The server did not stop cleanly", exc_info=error)
+            await send({"type": "lifespan.shutdown.failed", "message": ""})
+            return
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _raw(body: object) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, msgspec.Raw):
+        return bytes(body)
+    return _encode_json(body)
+
+
+def _content_headers(content_type: str) -> list[Header]:
+    if content_type == "application/json":
+        return [_JSON]
+    header = (b"content-type", content_type.encode("latin-1"))
+    return [header, _STRICT_CSP] if content_type.startswith("text/html") else [header]
+
+
+def _overlay(headers: list[Header], answer: Answer) -> list[Header]:
+    """An endpoint's own headers win over ours: a page may be cached or have its own policy."""
+    own = {
+        name.lower().encode("latin-1"): value.encode("latin-1")
+        for name, value in (answer.headers or {}).items()
+    }
+    return [each for each in headers if each[0] not in own] + list(own.items())

@@ -1,0 +1,182 @@
+"""Running the app: one process, or a parent that binds the socket and keeps N workers alive.
+
+SIGTERM and SIGINT mean: stop accepting, finish what was accepted, shut down, exit 0. A second one
+means now.
+"""
+
+import asyncio
+import contextlib
+import importlib.util
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Literal
+
+import uvicorn
+
+from greenroom.kernel.limits import Limits
+from greenroom.platform.http.app import HttpApp
+from greenroom.platform.http.supervisor import PARENT_PIPE_VARIABLE, Supervisor
+
+log = logging.getLogger("greenroom.server")
+
+AppFactory = Callable[[], HttpApp]
+"""Called inside the event loop, where connection pools can be made."""
+
+OnReady = Callable[[int], None]
+"""Called with the port once connections are accepted."""
+
+BACKLOG = 2048
+# Longer than the idle timeout of common load balancers, so that they close first.
+KEEP_ALIVE_S = 75
+WEBSOCKET_BYTES = 64 * 1024
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(
+    app_factory: AppFactory,
+    *,
+    host: str,
+    port: int,
+    workers: int = 1,
+    limits: Limits | None = None,
+    on_ready: OnReady | None = None,
+) -> int:
+    """Serves until told to stop; returns the exit code. Workers run `python -m greenroom serve`."""
+    if workers == 1:
+        return serve_one(app_factory, host=host, port=port, limits=limits, on_ready=on_ready)
+    return supervise(
+        _worker_argv, host=host, port=port, workers=workers, limits=limits, on_ready=on_ready
+    )
+
+
+def _worker_argv(fd: int) -> list[str]:
+    return [sys.executable, "-m", "greenroom", "serve", "--fd", str(fd)]
+
+
+def serve_one(
+    app_factory: AppFactory,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    fd: int | None = None,
+    limits: Limits | None = None,
+    on_ready: OnReady | None = None,
+) -> int:
+    """Serves in this process, on `fd` if given (a listening socket that a parent bound)."""
+    listener = bind(host, port) if fd is None else socket.socket(fileno=fd)
+    server = _Server(_config(app_factory, limits or Limits()), listener, on_ready)
+    server.run(sockets=[listener])
+    return 1 if server.force_exit else 0
+
+
+def supervise(
+    argv_for_worker: Callable[[int], Sequence[str]],
+    *,
+    host: str,
+    port: int,
+    workers: int,
+    limits: Limits | None = None,
+    on_ready: OnReady | None = None,
+) -> int:
+    """Binds, then runs `argv_for_worker(fd)` as each worker until told to stop."""
+    grace_s = (limits or Limits()).shutdown_grace_s
+    listener = bind(host, port)
+    # Listening before there is a worker lets connections wait instead of being refused.
+    listener.listen(BACKLOG)
+    supervisor = Supervisor(argv_for_worker, listener, workers=workers, grace_s=grace_s)
+    if on_ready is not None:
+        on_ready(listener.getsockname()[1])
+    return supervisor.run()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _config(app_factory: AppFactory, limits: Limits) -> uvicorn.Config:
+    ws: Literal["websockets-sansio", "none"] = "none"
+    if importlib.util.find_spec("websockets") is not None:
+        ws = "websockets-sansio"
+    return uvicorn.Config(
+        app_factory,
+        factory=True,
+        loop="uvloop",
+        http="httptools",
+        ws=ws,
+        ws_max_size=WEBSOCKET_BYTES,
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=limits.shutdown_grace_s,
+        workers=1,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, except that a signal ends it with success instead of by that signal."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        on_ready: OnReady | None,
+    ) -> None:
+        super().__init__(config)
+        self._port: int = listener.getsockname()[1]
+        self._on_ready = on_ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._watch_parent()
+        await super().startup(sockets)
+        log.info("listening", extra={"port": self._port, "pid": os.getpid()})
+        if self._on_ready is not None:
+            self._on_ready(self._port)
+
+    def _watch_parent(self) -> None:
+        """A worker stops when its supervisor is gone, however that ended: the pipe then closes."""
+        pipe = os.environ.get(PARENT_PIPE_VARIABLE)
+        if pipe is not None:
+            asyncio.get_running_loop().add_reader(int(pipe), self._lose_parent, int(pipe))
+
+    def _lose_parent(self, pipe: int) -> None:
+        asyncio.get_running_loop().remove_reader(pipe)
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app: HttpApp = self.config.loaded_app
+        app.begin_drain()
+        await super().shutdown(sockets)
+        log.info("stopped", extra={"pid": os.getpid()})
