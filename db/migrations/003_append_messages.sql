@@ -30,6 +30,7 @@ language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -41,14 +42,21 @@ begin
         order by feed_head.user_id for no key update;
 
     return query
-    with given as materialized (
-        select g.*,
-            t.locked or t.kind = 'system' as read_only, t.last_seq, t.last_msg_ts, p.blocked_until,
+    with judged as (
+        select g.*, t.last_seq, t.last_msg_ts, p.blocked_until, a.viewers, a.is_partial,
             greatest(i.send_tat, p_now) as tat,
-            g.kind = 'system' or (p.status = 'active' and i.thread_id is not null) as is_member,
             coalesce(k.message_id, r.message_id) as repeat_id,
-            k.fingerprint <> g.fingerprint
-                or r.thread_id <> g.thread_id or r.send_hash <> g.hash as is_other
+            case
+                when g.kind = 'system' then 'ok'
+                when p.status is distinct from 'active' or i.thread_id is null then 'not_found'
+                when k.fingerprint <> g.fingerprint or r.thread_id <> g.thread_id
+                    or r.send_hash <> g.hash then 'mismatch'
+                when k.key is not null or r.message_id is not null then 'repeat'
+                when t.locked or t.kind = 'system' then 'locked'
+                when p.blocked_until > p_now then 'muted'
+                when a.others = 1 and a.author_blocks then 'blocked_by_you'
+                else 'ok'
+            end as verdict
         from unnest(p_threads, p_authors, p_kinds, p_client_ids, p_hashes, p_bodies, p_htmls,
                     p_systems, p_replies, p_costs_ms, p_randoms, p_keys, p_fingerprints)
             with ordinality as g (thread_id, author, kind, client_id, hash, body, html,
@@ -57,58 +65,53 @@ begin
         left join thread_participant p on p.thread_id = g.thread_id and p.user_id = g.author
         left join inbox_index i on i.user_id = g.author and i.thread_id = g.thread_id
         left join message r on r.sender_user = g.author and r.client_id = g.client_id
-        left join idempotency_key k on k.caller = 'person:' || g.author
-            and k.route = 'send' and k.key = g.key
+        left join lateral (
+            select * from idempotency_key k where g.key is not null
+                and k.caller = 'person:' || g.author and k.route = 'send' and k.key = g.key
+            offset 0) k on true
+        cross join lateral (
+            select count(*) filter (where o.user_id is distinct from g.author) as others,
+                coalesce(bool_or(o.blocked_by_author), false) as author_blocks,
+                coalesce(bool_or(o.blocks_author or o.blocked_by_author), false) as is_partial,
+                array_agg(o.user_id)
+                    filter (where not (o.blocks_author or o.blocked_by_author)) as viewers
+            from (
+                select m.user_id,
+                    exists (select 1 from user_block b where b.blocker_user = m.user_id
+                        and b.blocked_user = g.author) as blocks_author,
+                    exists (select 1 from user_block b where b.blocker_user = g.author
+                        and b.blocked_user = m.user_id) as blocked_by_author
+                from thread_participant m
+                where m.thread_id = g.thread_id and m.status = 'active'
+                offset 0
+            ) o
+        ) a
     ),
-    audience as materialized (
-        select g.ord, g.thread_id, p.user_id, p.user_id = g.author as is_author,
-            exists (select 1 from user_block b
-                where b.blocker_user = p.user_id and b.blocked_user = g.author) as blocks_author,
-            exists (select 1 from user_block b
-                where b.blocker_user = g.author and b.blocked_user = p.user_id) as blocked_by_author
-        from given g
-        join thread_participant p on p.thread_id = g.thread_id and p.status = 'active'
-        where g.is_member and g.repeat_id is null
+    -- Sends of one batch come one after the other, also for the limit.
+    limited as (
+        select j.*, case when j.verdict = 'ok' and j.cost_ms > 0 then j.tat - p_now - p_window
+            + sum(j.cost_ms) filter (where j.verdict = 'ok') over (
+                partition by j.thread_id, j.author order by j.ord) * interval '1 millisecond'
+            end as excess
+        from judged j
     ),
-    shared as materialized (
-        select a.ord,
-            count(*) filter (where not coalesce(is_author, false)) as others,
-            coalesce(bool_or(blocked_by_author), false) as author_blocks,
-            coalesce(bool_or(blocks_author or blocked_by_author), false) as is_partial,
-            array_agg(a.user_id) filter (where not (blocks_author or blocked_by_author)) as viewers
-        from audience a group by a.ord
-    ),
-    checked as materialized (
-        select g.*, s.is_partial, s.viewers,
-            case
-                when g.is_member is not true then 'not_found'
-                when g.repeat_id is not null and g.is_other then 'mismatch'
-                when g.repeat_id is not null then 'repeat'
-                when g.kind = 'system' then 'ok'
-                when g.read_only then 'locked'
-                when g.blocked_until > p_now then 'muted'
-                when s.others = 1 and s.author_blocks then 'blocked_by_you'
-                else 'ok'
-            end as verdict
-        from given g left join shared s on s.ord = g.ord
-    ),
-    limited as materialized (
-        select c.ord, c.tat - p_now - p_window + sum(c.cost_ms) over (
-                partition by c.thread_id, c.author order by c.ord) * interval '1 millisecond' as excess
-        from checked c where c.verdict = 'ok' and c.cost_ms > 0
+    counted as (
+        select l.*, count(*) filter (
+                where l.verdict = 'ok' and (l.excess is null or l.excess <= interval '0'))
+            over (partition by l.thread_id order by l.ord) as place_in_thread,
+            l.verdict = 'ok' and (l.excess is null or l.excess <= interval '0') as is_accepted
+        from limited l
     ),
     numbered as materialized (
-        select c.*,
-            c.last_seq + row_number() over w as seq,
-            greatest(p_now, c.last_msg_ts + interval '1 millisecond')
-                + (row_number() over w - 1) * interval '1 millisecond' as created_at
-        from checked c left join limited l on l.ord = c.ord
-        where c.verdict = 'ok' and (l.excess is null or l.excess <= interval '0')
-        window w as (partition by c.thread_id order by c.ord)
+        select c.*, case when c.is_accepted then c.last_seq + c.place_in_thread end as seq,
+            case when c.is_accepted then greatest(p_now, c.last_msg_ts + interval '1 millisecond')
+                + (c.place_in_thread - 1) * interval '1 millisecond' end as created_at
+        from counted c
     ),
-    accepted as materialized (
-        select n.*, 'msg_' || lpad(to_hex((extract(epoch from n.created_at) * 1000)::bigint), 12, '0')
-            || n.random as message_id
+    done as materialized (
+        select n.*, case when n.is_accepted then 'msg_' || lpad(to_hex(
+            (extract(epoch from n.created_at) * 1000)::bigint), 12, '0') || n.random
+            end as message_id
         from numbered n
     ),
     stored as (
@@ -116,20 +119,20 @@ begin
                              system, reply_to, visible_to, client_id, send_hash, created_at)
         select thread_id, message_id, seq, author, kind, body, html, system, reply_to,
             case when is_partial then viewers end, client_id, hash, created_at
-        from accepted
+        from done where is_accepted
     ),
     thread_moved as (
         update thread t set last_seq = m.seq, last_msg_ts = m.created_at
         from (select thread_id, max(seq) as seq, max(created_at) as created_at
-              from accepted group by thread_id) m
+              from done where is_accepted group by thread_id) m
         where t.thread_id = m.thread_id
     ),
     delivered as materialized (
-        select a.ord, a.thread_id, a.message_id, a.author, a.created_at, a.cost_ms, a.tat, u.user_id,
-            coalesce(u.is_author, false) as is_author,
-            row_number() over (partition by u.user_id order by a.ord) as place
-        from accepted a join audience u on u.ord = a.ord
-            and (u.is_author or not (u.blocks_author or u.blocked_by_author))
+        select d.ord, d.thread_id, d.message_id, d.author, d.created_at, d.cost_ms, d.tat, u.user_id,
+            u.user_id is not distinct from d.author as is_author,
+            row_number() over (partition by u.user_id order by d.ord) as place
+        from done d cross join lateral unnest(d.viewers) as u (user_id)
+        where d.is_accepted
     ),
     head_moved as (
         update feed_head h set last_n = h.last_n + d.added
@@ -159,21 +162,19 @@ begin
     told as (
         insert into outbox (event, occurred_at, actor, thread_id, message_id)
         select 'message.send', created_at, author, thread_id, message_id
-        from accepted order by ord
+        from done where is_accepted order by ord
     ),
     kept as (
         insert into idempotency_key
             (caller, route, key, fingerprint, thread_id, message_id, created_at)
         select 'person:' || author, 'send', key, fingerprint, thread_id, message_id, p_now
-        from accepted where key is not null
+        from done where is_accepted and key is not null
     )
-    select c.ord,
-        case when c.verdict = 'ok' and a.ord is null then 'rate_limited' else c.verdict end,
-        coalesce(a.message_id, c.repeat_id), a.seq, a.created_at,
-        case when c.verdict = 'muted' then c.blocked_until
-             when l.excess > interval '0' then p_now + l.excess end
-    from checked c
-    left join accepted a on a.ord = c.ord
-    left join limited l on l.ord = c.ord;
+    select d.ord,
+        case when d.verdict = 'ok' and not d.is_accepted then 'rate_limited' else d.verdict end,
+        coalesce(d.message_id, d.repeat_id), d.seq, d.created_at,
+        case when d.verdict = 'muted' then d.blocked_until
+             when not d.is_accepted then p_now + d.excess end
+    from done d;
 end
 $$;

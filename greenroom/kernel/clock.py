@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -16,5 +17,9 @@ def system_clock() -> int:
 def rfc3339(at_ms: int) -> str:
     """With milliseconds, as on the wire: 2026-01-31T12:00:00.000Z."""
     seconds, milliseconds = divmod(at_ms, 1000)
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"
+    return f"{_whole_seconds(seconds)}.{milliseconds:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _whole_seconds(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"

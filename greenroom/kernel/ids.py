@@ -10,14 +10,21 @@ from collections.abc import Callable
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 TIME_CHARS = 12
 RANDOM_CHARS = 14
+RANDOM_BITS = 5 * RANDOM_CHARS
+
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 
 Randomness = Callable[[], str]
 """Returns `RANDOM_CHARS` characters of `ALPHABET`."""
 
 
 def system_randomness() -> str:
-    bits = secrets.randbits(5 * RANDOM_CHARS)
-    return "".join(ALPHABET[(bits >> shift) & 31] for shift in range(0, 5 * RANDOM_CHARS, 5))
+    return encode_random(secrets.randbits(RANDOM_BITS))
+
+
+def encode_random(bits: int) -> str:
+    """`RANDOM_BITS` bits as `RANDOM_CHARS` characters, two at a time."""
+    return "".join([_PAIRS[(bits >> shift) & 1023] for shift in range(0, RANDOM_BITS, 10)])
 
 
 def make_id(prefix: str, at_ms: int, randomness: str) -> str:

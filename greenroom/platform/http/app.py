@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.errors import Forbidden, MethodNotAllowed, NotFound, Problem, Unavailable
-from greenroom.kernel.ids import ALPHABET, RANDOM_CHARS, Randomness, make_id
+from greenroom.kernel.ids import RANDOM_BITS, Randomness, encode_random, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.cors import Cors, Header
 from greenroom.platform.http.endpoint import ANYONE, Answer, Call, Caller, Endpoint, Who
@@ -57,15 +57,13 @@ _STRICT_CSP: Header = (
 )
 _JSON: Header = (b"content-type", b"application/json")
 _WITHOUT_BODY = frozenset({204, 304})
-_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 
 _encode_json = msgspec.json.Encoder().encode
 
 
 def _log_randomness() -> str:
     """Correlation ids must differ but need not be unguessable, so this is the fast kind."""
-    bits = random.getrandbits(5 * RANDOM_CHARS)
-    return "".join([_PAIRS[(bits >> shift) & 1023] for shift in range(0, 5 * RANDOM_CHARS, 10)])
+    return encode_random(random.getrandbits(RANDOM_BITS))
 
 
 async def _nothing() -> None:

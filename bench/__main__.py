@@ -1,0 +1,183 @@
+"""`make bench`: measure in one run, print ratios against named limits.
+
+Durability is on, and so is everything a real send has: authentication, membership, idempotency,
+feed, unread counts, domain events, send limits. Times depend on the machine; ratios much less.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import fill, limits, load
+from bench.product import Product, product
+from greenroom.kernel.clock import system_clock
+
+BODY = "Hello there, are you free on Saturday afternoon? We need two hours."
+PAIRS = 1000
+# Threads of their own for the two page sizes, beyond the pairs that send.
+SMALL, LARGE = PAIRS, PAIRS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    sends: int
+    batches: int
+    pgbench_s: int
+    messages: int
+    pages: int
+
+
+FULL = Scale(sends=60_000, batches=800, pgbench_s=10, messages=1_000_000, pages=2000)
+QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    measured: str
+    ratio: float
+    bound: str
+    holds: bool
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts, to see that it runs")
+    scale = QUICK if parser.parse_args().quick else FULL
+    with product() as server:
+        rows = measure(server, scale)
+    _print(rows, scale)
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def measure(server: Product, scale: Scale) -> list[Row]:
+    _say("filling threads")
+    asyncio.run(fill.fill_threads(server.database_url, 0, LARGE))
+    rest_mb = server.resident_mb()
+    rows = [*_sends(server, scale), _latency(server, scale), *_pages(server, scale)]
+    rows.append(_at_most("server at rest", f"{rest_mb:.0f} MB", rest_mb / 120, 1.0, "120 MB"))
+    return rows
+
+
+def _sends(server: Product, scale: Scale) -> list[Row]:
+    # Twice and in turns, because a machine's mood changes within a minute.
+    rates, batched, single = [], [], []
+    for turn in range(2):
+        _say(f"sends at 256 connections ({turn + 1} of 2)")
+        requests = _send_requests(server, scale.sends // 2, f"a{turn}")
+        result = load.run(server.port, requests, 256, warm_up=len(requests) // 10).require(201)
+        rates.append(result.per_second)
+        _say(f"the batched limit ({turn + 1} of 2)")
+        batched.append(
+            limits.batched_limit(
+                server.database_url, 0, PAIRS - 1, BODY, scale.batches // 2, f"b{turn}"
+            )
+        )
+        _say(f"one statement per send, by pgbench ({turn + 1} of 2)")
+        single.append(
+            limits.one_statement_per_send(
+                server.database_url, 0, PAIRS - 1, BODY, scale.pgbench_s // 2
+            )
+        )
+    rate, batched_rate, single_rate = (sum(each) / 2 for each in (rates, batched, single))
+    shown = f"{rate:,.0f}/s of {batched_rate:,.0f}/s"
+    return [
+        _at_least("sends / batched limit", shown, rate / batched_rate, 0.25, "aim 0.40"),
+        _at_least(
+            "sends / one statement per send (pgbench)",
+            f"{rate:,.0f}/s of {single_rate:,.0f}/s",
+            rate / single_rate,
+            0.8,
+            "aim 1.20",
+        ),
+    ]
+
+
+def _latency(server: Product, scale: Scale) -> Row:
+    _say("latency at 32 connections")
+    requests = _send_requests(server, scale.sends // 4, "l")
+    result = load.run(server.port, requests, 32, warm_up=len(requests) // 10).require(201)
+    p50, p99 = result.percentile_ms(50), result.percentile_ms(99)
+    return _at_most("send p99 / p50 at 32 connections", f"{p99:.1f} / {p50:.1f} ms", p99 / p50, 4.0)
+
+
+def _pages(server: Product, scale: Scale) -> list[Row]:
+    start_ms = system_clock() - scale.messages - 60_000
+    for number, count in ((SMALL, 1000), (LARGE, scale.messages)):
+        _say(f"filling a thread with {count:,} messages")
+        asyncio.run(fill.fill_messages(server.database_url, number, count, start_ms))
+    _say("pages")
+    rows = []
+    for name, path in (("thread page", _thread_path), ("sync page", _sync_path)):
+        costs = {number: [] for number in (SMALL, LARGE)}  # type: dict[int, list[float]]
+        for _ in range(4):
+            for number, costs_ms in costs.items():
+                call = load.request("GET", path(server, number, scale), _seller(server, number))
+                result = load.run(server.port, [call] * (scale.pages // 4), 1).require(200)
+                costs_ms.append(result.percentile_ms(50))
+        small, large = min(costs[SMALL]), min(costs[LARGE])
+        shown = f"{large:.2f} ms at {scale.messages:,}, {small:.2f} ms at 1,000"
+        rows.append(_at_most(name, shown, large / small, 1.3))
+    return rows
+
+
+def _thread_path(_: Product, number: int, __: Scale) -> str:
+    return f"/v1/threads/{fill.thread_id(number)}/messages"
+
+
+def _sync_path(server: Product, number: int, scale: Scale) -> str:
+    """The last 100 events."""
+    count = 1000 if number == SMALL else scale.messages
+    epoch = asyncio.run(fill.epoch(server.database_url))
+    return f"/v1/sync?since={epoch}-{count - 100:x}"
+
+
+def _seller(server: Product, number: int) -> str:
+    return server.token(fill.people(number)[1])
+
+
+def _send_requests(server: Product, count: int, name: str) -> list[bytes]:
+    tokens = {user: server.token(user) for n in range(PAIRS) for user in fill.people(n)}
+    requests = []
+    for i in range(count):
+        number = i % PAIRS
+        author = fill.people(number)[(i // PAIRS) % 2]
+        body = json.dumps({"client_id": f"{name}-{i}", "body": BODY}).encode()
+        path = f"/v1/threads/{fill.thread_id(number)}/messages"
+        requests.append(load.request("POST", path, tokens[author], body))
+    return requests
+
+
+def _at_least(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
+    return Row(name, measured, ratio, f"≥ {bound:g} {aim}".strip(), ratio >= bound)
+
+
+def _at_most(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
+    return Row(name, measured, ratio, f"≤ {bound:g} {aim}".strip(), ratio <= bound)
+
+
+def _say(text: str) -> None:
+    print(f"· {text}", file=sys.stderr, flush=True)
+
+
+def _print(rows: list[Row], scale: Scale) -> None:
+    memory = next(
+        line for line in Path("/proc/meminfo").read_text().splitlines() if "Total" in line
+    )
+    print(f"{platform.platform()}, {os.cpu_count()} cores, {memory.split()[1]} kB of memory")
+    print(f"Python {platform.python_version()}, PostgreSQL 18 embedded, fsync on, {scale}")
+    print()
+    width = max(len(row.name) for row in rows)
+    print(f"{'measure':{width}}  {'ratio':>6}  {'limit':15}  {'holds':5}  measured")
+    for row in rows:
+        holds = "yes" if row.holds else "NO"
+        print(f"{row.name:{width}}  {row.ratio:6.2f}  {row.bound:15}  {holds:5}  {row.measured}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
