@@ -1,27 +1,28 @@
 """The `greenroom` command. Exit codes: 0 done, 1 it failed and says why, 2 wrong usage."""
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from typing import Any
+
+import asyncpg
 
 from greenroom import __version__
 from greenroom.accounts.model import ApiKey
-from greenroom.bootstrap import Rooms, database, http_app, jwt_secret
+from greenroom.bootstrap import Rooms, database, http_app
 from greenroom.demo import load_sample, welcome
-from greenroom.doctor import examine
+from greenroom.doctor import MissingError, address_complaint, examine, signing_secret
 from greenroom.kernel.clock import rfc3339, system_clock
-from greenroom.kernel.errors import Problem
-from greenroom.kernel.limits import Limits
+from greenroom.kernel.errors import InvalidRequest, NotFound, Problem
 from greenroom.platform.auth import DESKS, is_user_id, sign_token
 from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from greenroom.platform.logs import configure_logging
 from greenroom.platform.migrations import MigrationError, migrate
+from greenroom.platform.termination import run_until_sigterm, unwind_on_sigterm
 from greenroom.server import serve, serve_one
-from greenroom.settings import SETTINGS, Settings, SettingsError, limit_variable, load_settings
+from greenroom.settings import WORKERS, Settings, SettingsError, as_whole, describe, load_settings
 
 Command = Callable[[argparse.Namespace, Settings], int]
 
@@ -32,18 +33,22 @@ class UsageError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
+    # Before the server has handlers of its own, an early end still lets go of the database.
+    unwind_on_sigterm()
     try:
-        settings = load_settings()
         command: Command = args.command
-        return command(args, settings)
-    except (UsageError, SettingsError) as error:
+        return command(args, load_settings())
+    except (UsageError, SettingsError, InvalidRequest) as error:
         return _fail(str(error), 2)
-    except (EmbeddedPostgresError, MigrationError, PermissionError, ValueError) as error:
+    except (MissingError, EmbeddedPostgresError, MigrationError) as error:
         return _fail(str(error), 1)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        hint = "Check GREENROOM_DATABASE_URL; the role in it must own the database."
+        return _fail(f"the database cannot be used: {error.args[0]}. {hint}", 1)
     except Problem as problem:
-        return _fail(f"{problem.detail or problem.title()} {problem.hint}", 1)
+        return _fail(f"{problem} `greenroom doctor` says what is missing.", 1)
     except OSError as error:
-        return _fail(f"{error.strerror or error}. `greenroom doctor` says what is missing.", 1)
+        return _fail(f"{error}. `greenroom doctor` says what is missing.", 1)
     except KeyboardInterrupt:
         return 130
 
@@ -62,18 +67,18 @@ def _parser() -> argparse.ArgumentParser:
         ("serve", _serve, "run the server"),
         ("demo", _demo, "run the server with sample people and print how to use it"),
     ):
-        each = _add(commands, name, command, text)
-        each.add_argument("--host", help="address to listen on (GREENROOM_HOST, 127.0.0.1)")
-        each.add_argument("--port", type=int, help="port to listen on (GREENROOM_PORT, 8000)")
-        each.add_argument("--workers", type=int, help="processes (GREENROOM_WORKERS, 1)")
-        each.add_argument("--fd", type=int, help=argparse.SUPPRESS)
+        option = _add(commands, name, command, text).add_argument
+        option("--host", help="address to listen on (GREENROOM_HOST, 127.0.0.1)")
+        option("--port", type=_whole(0, 65535), help="port, 0: any free (GREENROOM_PORT, 8000)")
+        option("--workers", type=_whole(1, WORKERS), help="processes (GREENROOM_WORKERS, 1)")
+        option("--fd", type=int, help=argparse.SUPPRESS)
 
     _add(commands, "migrate", _migrate, "bring the database's tables up to date", as_json=True)
 
     token = _add(commands, "token", _token, "sign a token for a person")
     token.add_argument("user", help="the user id")
     token.add_argument("--desk", choices=sorted(DESKS), help="open operator routes in this role")
-    token.add_argument("--hours", type=int, default=24, help="how long it is good for (24)")
+    token.add_argument("--hours", type=_whole(1, 8784), default=24, help="how long it lasts (24)")
 
     keys = _add_group(commands, "keys", "API keys of the marketplace's backend")
     create = _add(keys, "create", _keys_create, "make a key and show it once", as_json=True)
@@ -110,74 +115,84 @@ def _add_group(commands: Any, name: str, text: str) -> Any:
     return parser.add_subparsers(required=True, metavar="COMMAND")
 
 
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = as_whole(text, least=least, most=most)
+        if number is None:
+            raise argparse.ArgumentTypeError(f"takes a whole number from {least} to {most}")
+        return number
+
+    return parse
+
+
 def _serve(args: argparse.Namespace, settings: Settings) -> int:
     configure_logging()
-    with database(settings) as url:
-        if args.fd is not None:
+    if args.fd is not None:
+        with database(settings) as url:
             return serve_one(
                 lambda: http_app(Rooms(settings, url)), fd=args.fd, limits=settings.limits
             )
-        asyncio.run(migrate(url))
-        return _run_server(args, settings, url, lambda _: None)
+    settings = _with_options(args, settings)
+    _check_address(settings)
+    if settings.jwt_secret is not None or settings.jwks_url is None:
+        signing_secret(settings)
+    with database(settings) as url:
+        run_until_sigterm(migrate(url))
+        return _run_server(settings, url, lambda _: None)
 
 
 def _demo(args: argparse.Namespace, settings: Settings) -> int:
     configure_logging()
-    if settings.jwks_url is not None and settings.jwt_secret is None:
-        raise UsageError("demo signs its own tokens: set GREENROOM_JWT_SECRET or unset the JWKS.")
+    settings = _with_options(args, settings)
+    _check_address(settings)
+    signing_secret(settings)
     with database(settings) as url:
-        asyncio.run(migrate(url, progress=lambda name: print(f"migrated {name}")))
-
-        async def load() -> Any:
-            async with Rooms(settings, url) as rooms:
-                return await load_sample(rooms)
-
-        sample = asyncio.run(load())
-        host = args.host or settings.host
-        shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 (compared only)
+        run_until_sigterm(migrate(url, progress=lambda name: print(f"migrated {name}")))
+        sample = run_until_sigterm(load_sample(settings, url))
         return _run_server(
-            args,
-            settings,
-            url,
-            lambda port: print(welcome(sample, f"http://{shown}:{port}"), flush=True),
+            settings, url, lambda port: print(welcome(sample, settings.host, port), flush=True)
         )
 
 
-def _run_server(
-    args: argparse.Namespace, settings: Settings, url: str, on_ready: Callable[[int], None]
-) -> int:
-    workers = args.workers or settings.workers
-    port = settings.port if args.port is None else args.port
-    if not 0 <= port <= 65535 or not 1 <= workers <= 64:
-        raise UsageError("--port takes 0–65535 and --workers takes 1–64.")
-    try:
-        return serve(
-            lambda: http_app(Rooms(settings, url)),
-            host=args.host or settings.host,
-            port=port,
-            workers=workers,
-            limits=settings.limits,
-            on_ready=on_ready,
-        )
-    except OSError as error:
-        raise UsageError(f"port {port}: {error.strerror}. Choose another with --port.") from error
+def _with_options(args: argparse.Namespace, settings: Settings) -> Settings:
+    options = ((name, getattr(args, name)) for name in ("host", "port", "workers"))
+    return replace(settings, **{name: value for name, value in options if value is not None})
+
+
+def _check_address(settings: Settings) -> None:
+    """Before the database starts, so that a taken port is told at once."""
+    complaint = address_complaint(settings)
+    if complaint is not None:
+        raise UsageError(f"{complaint} Stop what holds it, or choose others with --port, --host.")
+
+
+def _run_server(settings: Settings, url: str, on_ready: Callable[[int], None]) -> int:
+    return serve(
+        lambda: http_app(Rooms(settings, url)),
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        limits=settings.limits,
+        on_ready=on_ready,
+    )
 
 
 def _migrate(args: argparse.Namespace, settings: Settings) -> int:
     with database(settings) as url:
-        applied = asyncio.run(migrate(url))
+        applied = run_until_sigterm(migrate(url))
     lines = [f"migrated {name}" for name in applied] or ["nothing to do: the tables are up to date"]
     return _print(args, {"applied": applied}, lines)
 
 
 def _token(args: argparse.Namespace, settings: Settings) -> int:
     if not is_user_id(args.user):
-        raise UsageError("a user id is 1–64 characters of A–Z a–z 0–9 _ . : -")
-    if not 1 <= args.hours <= 24 * 366:
-        raise UsageError("--hours takes 1–8784.")
+        raise UsageError(
+            "a user id has 1 to 64 characters of A-Z a-z 0-9 _ . : - (an e-mail address is none); "
+            "give the id that your marketplace has for the person."
+        )
     print(
         sign_token(
-            jwt_secret(settings),
+            signing_secret(settings),
             args.user,
             clock=system_clock,
             ttl_s=args.hours * 3600,
@@ -197,7 +212,7 @@ def _with_rooms(settings: Settings, work: Callable[[Rooms], Any]) -> Any:
             async with Rooms(settings, url) as rooms:
                 return await work(rooms)
 
-        return asyncio.run(run())
+        return run_until_sigterm(run())
 
 
 def _keys_create(args: argparse.Namespace, settings: Settings) -> int:
@@ -215,41 +230,28 @@ def _keys_list(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _keys_revoke(args: argparse.Namespace, settings: Settings) -> int:
-    key = _with_rooms(settings, lambda rooms: rooms.accounts.revoke_key(args.key_id))
+    try:
+        key = _with_rooms(settings, lambda rooms: rooms.accounts.revoke_key(args.key_id))
+    except NotFound as problem:
+        raise MissingError(f"{problem} `greenroom keys list` shows what there is.") from problem
     return _print(args, _key_row(key), [f"{key.key_id} is revoked"])
 
 
 def _key_row(key: ApiKey) -> dict[str, Any]:
-    def shown(at_ms: int | None) -> str | None:
-        return None if at_ms is None else rfc3339(at_ms)
-
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "created_at": shown(key.created_at),
-        "revoked_at": shown(key.revoked_at),
-        "last_used_at": shown(key.last_used_at),
-    }
+    times = ((name, getattr(key, name)) for name in ("created_at", "revoked_at", "last_used_at"))
+    shown = {name: None if at_ms is None else rfc3339(at_ms) for name, at_ms in times}
+    return {"key_id": key.key_id, "name": key.name, **shown}
 
 
-def _config(args: argparse.Namespace, settings: Settings) -> int:
-    import os  # noqa: PLC0415
-
-    rows = []
-    for each in SETTINGS:
-        value = os.environ.get(each.name, "")
-        shown = "(set)" if each.secret and value else value or each.default
-        rows.append({"name": each.name, "value": shown, "description": each.description})
-    for limit in fields(Limits):
-        value = str(getattr(settings.limits, limit.name))
-        rows.append({"name": limit_variable(limit.name), "value": value, "description": "limit"})
+def _config(args: argparse.Namespace, _: Settings) -> int:
+    rows = describe()
     width = max(len(row["name"]) for row in rows)
     lines = [f"{r['name']:{width}}  {r['value'] or '(unset)':24}  {r['description']}" for r in rows]
     return _print(args, rows, lines)
 
 
 def _doctor(args: argparse.Namespace, settings: Settings) -> int:
-    findings = asyncio.run(examine(settings))
+    findings = run_until_sigterm(examine(settings))
     lines = [f"{each.verdict:7} {each.subject}: {each.text}" for each in findings]
     _print(args, [asdict(each) for each in findings], lines)
     return 1 if any(each.verdict == "missing" for each in findings) else 0

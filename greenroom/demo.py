@@ -6,6 +6,7 @@ from greenroom.accounts.model import UserChanges
 from greenroom.bootstrap import Rooms, jwt_secret
 from greenroom.conversations.model import ThreadKind
 from greenroom.conversations.store import Kept
+from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Internal
 from greenroom.platform.auth import sign_token
 from greenroom.settings import Settings
@@ -26,8 +27,15 @@ class Sample:
     tokens: dict[str, str]
 
 
-async def load_sample(rooms: Rooms) -> Sample:
+async def load_sample(settings: Settings, database_url: str) -> Sample:
     """Two people and their thread. Loading it again changes nothing."""
+    async with Rooms(settings, database_url) as rooms:
+        thread_id = await _load_thread(rooms)
+        tokens = {who: _token(settings, who, rooms.clock) for who in (BUYER, SELLER)}
+    return Sample(thread_id, tokens)
+
+
+async def _load_thread(rooms: Rooms) -> str:
     await rooms.accounts.put_user(
         BUYER, UserChanges(display_name="Maya Lindqvist", roles=["buyer"], verified=True)
     )
@@ -47,33 +55,30 @@ async def load_sample(rooms: Rooms) -> Sample:
         raise Internal
     thread_id = started.thread.id
     await rooms.conversations.send(SELLER, thread_id, client_id="sample-2", body=REPLY)
-    return Sample(thread_id, {who: _token(rooms, who) for who in (BUYER, SELLER)})
+    return thread_id
 
 
-def _token(rooms: Rooms, user_id: str) -> str:
-    return sample_token(rooms.settings, user_id, rooms.clock())
-
-
-def sample_token(settings: Settings, user_id: str, now_ms: int) -> str:
+def _token(settings: Settings, user_id: str, clock: Clock) -> str:
     return sign_token(
         jwt_secret(settings),
         user_id,
-        clock=lambda: now_ms,
+        clock=clock,
         ttl_s=TOKEN_TTL_S,
         audience=settings.jwt_audience,
         issuer=settings.jwt_issuer,
     )
 
 
-def welcome(sample: Sample, base_url: str) -> str:
+def welcome(sample: Sample, host: str, port: int) -> str:
     """What `greenroom demo` prints when it is ready. The curl lines work as pasted."""
-    thread_url = f"{base_url}/v1/threads/{sample.thread_id}/messages"
+    server_url = _server_url(host, port)
+    thread_url = f"{server_url}/v1/threads/{sample.thread_id}/messages"
     lines = [
         "Greenroom is ready.",
         "",
-        f"  API       {base_url}/v1",
-        f"  Reference {base_url}/docs",
-        f"  Health    {base_url}/readyz",
+        f"  API       {server_url}/v1",
+        f"  Reference {server_url}/docs",
+        f"  Health    {server_url}/readyz",
         "",
         "Maya (buyer) and Theo (photographer) have a thread. Their tokens, good for 30 days:",
         "",
@@ -87,9 +92,16 @@ def welcome(sample: Sample, base_url: str) -> str:
         "",
         "See it arrive for Theo:",
         "",
-        f"  curl -s {base_url}/v1/sync -H 'Authorization: Bearer {sample.tokens[SELLER]}'",
+        f"  curl -s {server_url}/v1/sync -H 'Authorization: Bearer {sample.tokens[SELLER]}'",
         "",
         "Ctrl-C stops the server; the data stays.",
     ]
     rule = "─" * 78
     return "\n".join((rule, *lines, rule))
+
+
+def _server_url(host: str, port: int) -> str:
+    """Where this machine reaches a server that listens on `host`."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 (compared only)
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

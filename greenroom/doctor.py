@@ -14,6 +14,10 @@ from greenroom.server import bind
 from greenroom.settings import Settings
 
 
+class MissingError(Exception):
+    """What a command needs and does not have; the message says what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     subject: str
@@ -33,22 +37,49 @@ async def examine(settings: Settings) -> list[Finding]:
 
 def _home(settings: Settings) -> Finding:
     home = settings.home
-    parent = next(each for each in (home, *home.parents) if each.exists())
-    if not os.access(parent, os.W_OK):
-        return Finding("home", "missing", f"{parent} cannot be written; set GREENROOM_HOME")
+    try:
+        nearest = next(each for each in (home, *home.parents) if each.exists())
+        usable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    except PermissionError:
+        nearest, usable = home, False
+    if not usable:
+        text = f"{nearest} is no folder that you may write to; set GREENROOM_HOME to one"
+        return Finding("home", "missing", text)
     return Finding("home", "ok", str(home))
 
 
 def _tokens(settings: Settings) -> Finding:
-    if settings.jwks_url is not None:
+    if settings.jwks_url is not None and settings.jwt_secret is None:
         return Finding("tokens", "ok", "checked with published keys")
-    if settings.jwt_secret is None and not (settings.home / "jwt-secret").exists():
-        return Finding("tokens", "note", "a secret will be made at the first start")
     try:
-        jwt_secret(settings)
-    except (OSError, ValueError) as error:
+        if settings.jwt_secret is None and not (settings.home / "jwt-secret").exists():
+            return Finding("tokens", "note", "a secret will be made at the first start")
+        signing_secret(settings)
+    except (MissingError, OSError) as error:
         return Finding("tokens", "missing", str(error))
-    return Finding("tokens", "ok", "checked with the shared secret")
+    also = " or with published keys" if settings.jwks_url else ""
+    return Finding("tokens", "ok", f"checked with the shared secret{also}")
+
+
+def signing_secret(settings: Settings) -> bytes:
+    """The secret that this server checks tokens with, made if need be. Raises `MissingError`."""
+    if settings.jwks_url is not None and settings.jwt_secret is None:
+        raise MissingError(
+            "With GREENROOM_JWKS_URL alone, only the owner of its keys can sign tokens. "
+            "Set GREENROOM_JWT_SECRET too, or unset GREENROOM_JWKS_URL."
+        )
+    file = settings.home / "jwt-secret"
+    try:
+        return jwt_secret(settings)
+    except ValueError as error:
+        raise MissingError(
+            f"{file}: {error} Delete the file, and a new one is made; tokens signed with the "
+            "old one then end."
+        ) from error
+    except OSError as error:
+        # Without an errno the error is one of ours, and says itself what to do.
+        advice = f"{file}: {error.strerror}. Set GREENROOM_HOME to a folder of your own."
+        raise MissingError(advice if error.errno else str(error)) from error
 
 
 async def _database(settings: Settings) -> Finding:
@@ -65,19 +96,28 @@ async def _database(settings: Settings) -> Finding:
         waiting = await pending(url)
     except MigrationError as error:
         return Finding("database", "missing", str(error))
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        name = type(error).__name__
-        return Finding("database", "missing", f"not reached ({name}); check the URL and server")
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        text = f"{error}; check GREENROOM_DATABASE_URL and the rights of its role"
+        return Finding("database", "missing", text)
     if waiting:
-        text = f"{len(waiting)} migrations to apply; run `greenroom migrate`"
+        text = f"{len(waiting)} migrations to apply; `serve` does, or run `greenroom migrate`"
         return Finding("database", "note", text)
     return Finding("database", "ok", "reached, tables up to date")
 
 
 def _port(settings: Settings) -> Finding:
+    complaint = address_complaint(settings)
+    if complaint is not None:
+        advice = "Is Greenroom running already? If not, set GREENROOM_PORT to another"
+        return Finding("port", "note", f"{complaint} {advice}")
+    return Finding("port", "ok", f"{settings.host}:{settings.port} is free")
+
+
+def address_complaint(settings: Settings) -> str | None:
+    """Why nobody can listen there just now; None if one can."""
     try:
         bind(settings.host, settings.port).close()
-    except OSError as error:
-        text = f"{settings.host}:{settings.port} {error.strerror}; running already?"
-        return Finding("port", "note", text)
-    return Finding("port", "ok", f"{settings.host}:{settings.port} is free")
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"Cannot listen on {settings.host}, port {settings.port}: {reason}."
+    return None

@@ -3,11 +3,15 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from greenroom.kernel.limits import Limits
+from greenroom.platform.auth import SECRET_MIN_BYTES, check_jwks_url
 
 LIMIT_PREFIX = "GREENROOM_LIMIT_"
+WORKERS = 64
 
 
 class SettingsError(Exception):
@@ -38,7 +42,7 @@ SETTINGS = (
     Setting("GREENROOM_JWT_AUDIENCE", "Required `aud` of tokens; unset: not checked", ""),
     Setting("GREENROOM_JWT_ISSUER", "Required `iss` of tokens; unset: not checked", ""),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
-    Setting("GREENROOM_ACCESS_LOG", "1: log every request, not only failed and slow ones", ""),
+    Setting("GREENROOM_ACCESS_LOG", "1: log every request, not only failed and slow ones", "0"),
 )
 
 
@@ -65,20 +69,50 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         home=Path(values["GREENROOM_HOME"]).absolute(),
         host=values["GREENROOM_HOST"],
         port=_number("GREENROOM_PORT", values["GREENROOM_PORT"], least=0, most=65535),
-        workers=_number("GREENROOM_WORKERS", values["GREENROOM_WORKERS"], least=1, most=64),
-        database_url=values["GREENROOM_DATABASE_URL"] or None,
-        jwt_secret=values["GREENROOM_JWT_SECRET"] or None,
-        jwks_url=values["GREENROOM_JWKS_URL"] or None,
+        workers=_number("GREENROOM_WORKERS", values["GREENROOM_WORKERS"], least=1, most=WORKERS),
+        database_url=_database_url(values["GREENROOM_DATABASE_URL"]),
+        jwt_secret=_jwt_secret(values["GREENROOM_JWT_SECRET"]),
+        jwks_url=_jwks_url(values["GREENROOM_JWKS_URL"]),
         jwt_audience=values["GREENROOM_JWT_AUDIENCE"] or None,
         jwt_issuer=values["GREENROOM_JWT_ISSUER"] or None,
         allowed_origins=tuple(
-            origin.strip().rstrip("/")
+            _origin(origin.strip())
             for origin in values["GREENROOM_ALLOWED_ORIGINS"].split(",")
             if origin.strip()
         ),
-        access_log=values["GREENROOM_ACCESS_LOG"] == "1",
+        access_log=_switch("GREENROOM_ACCESS_LOG", values["GREENROOM_ACCESS_LOG"]),
         limits=_limits(environ),
     )
+
+
+def describe(environ: Mapping[str, str] = os.environ) -> list[dict[str, str]]:
+    """Every variable with its `name`, the `value` in effect and a `description`; no secrets."""
+    rows = []
+    for each in SETTINGS:
+        value = environ.get(each.name) or each.default
+        shown = "(set)" if each.secret and value else value
+        rows.append({"name": each.name, "value": shown, "description": each.description})
+    limits = _limits(environ)
+    for limit in fields(Limits):
+        value = str(getattr(limits, limit.name))
+        rows.append({"name": limit_variable(limit.name), "value": value, "description": "limit"})
+    return rows
+
+
+def limit_variable(name: str) -> str:
+    return LIMIT_PREFIX + name.upper()
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    """A misspelt limit that changes nothing would be found out too late."""
+    known = [limit_variable(each.name) for each in fields(Limits)]
+    for name in environ:
+        if name.startswith(LIMIT_PREFIX) and name not in known:
+            close = get_close_matches(name, known, n=1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            raise SettingsError(
+                f"{name} is not a limit.{meant} Unset it; `greenroom config` then lists all."
+            )
 
 
 def _limits(environ: Mapping[str, str]) -> Limits:
@@ -90,19 +124,80 @@ def _limits(environ: Mapping[str, str]) -> Limits:
     return Limits(**given)
 
 
-def limit_variable(name: str) -> str:
-    return LIMIT_PREFIX + name.upper()
-
-
-def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    """A misspelt limit that changes nothing would be found out too late."""
-    known = {limit_variable(each.name) for each in fields(Limits)}
-    for name in environ:
-        if name.startswith(LIMIT_PREFIX) and name not in known:
-            raise SettingsError(f"{name} is not a limit; `greenroom config` lists them.")
-
-
 def _number(name: str, text: str, *, least: int, most: int) -> int:
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise SettingsError(f"{name} takes a whole number from {least} to {most}.")
-    return int(text)
+    number = as_whole(text, least=least, most=most)
+    if number is None:
+        raise SettingsError(
+            f"{name} takes a whole number from {least} to {most}, not {text[:40]!r}."
+        )
+    return number
+
+
+def as_whole(text: str, *, least: int, most: int) -> int | None:
+    """The number, or None for what is none or is out of range."""
+    # The length first: Python refuses to read numbers of thousands of digits.
+    if len(text) > len(str(most)) or not text.isascii() or not text.isdigit():
+        return None
+    return int(text) if least <= int(text) <= most else None
+
+
+def _switch(name: str, text: str) -> bool:
+    if text not in ("0", "1"):
+        raise SettingsError(f"{name} takes 1 or 0, not {text[:40]!r}.")
+    return text == "1"
+
+
+def _database_url(text: str) -> str | None:
+    """Checked here, because what others say about a wrong address can quote its password."""
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text)
+        # Several hosts, as of a primary and its standby, are separated by commas.
+        for host in parts.netloc.rpartition("@")[2].split(","):
+            _ = urlsplit(f"//{host}").port
+        parse_qs(parts.query, strict_parsing=bool(parts.query))
+        right = parts.scheme in ("postgresql", "postgres") and text.startswith(f"{parts.scheme}://")
+    except ValueError:
+        right = False
+    if not right:
+        raise SettingsError(
+            "GREENROOM_DATABASE_URL takes postgresql://user:password@host:port/database, with "
+            "special characters of the password written as %40 and the like; unset it to use "
+            "the embedded PostgreSQL."
+        )
+    return text
+
+
+def _jwt_secret(text: str) -> str | None:
+    if text and len(text.encode()) < SECRET_MIN_BYTES:
+        raise SettingsError(
+            f"GREENROOM_JWT_SECRET takes at least {SECRET_MIN_BYTES} bytes. "
+            "Make one with `openssl rand -hex 32` and give it to your backend too."
+        )
+    return text or None
+
+
+def _jwks_url(text: str) -> str | None:
+    if not text:
+        return None
+    try:
+        check_jwks_url(text)
+    except ValueError:
+        raise SettingsError(
+            "GREENROOM_JWKS_URL takes an https:// address, or http:// on this machine."
+        ) from None
+    return text
+
+
+def _origin(text: str) -> str:
+    """As browsers send it, or it would never match: scheme, host, and a port if unusual."""
+    origin = text.rstrip("/")
+    scheme, separator, host = origin.partition("://")
+    plain = origin.isascii() and origin == origin.lower() and not set(host) & set("/?#@ ")
+    if scheme not in ("http", "https") or not separator or not host or not plain:
+        raise SettingsError(
+            "GREENROOM_ALLOWED_ORIGINS takes origins such as https://www.example.com, separated "
+            f"by commas, not {text[:80]!r}."
+        )
+    return origin

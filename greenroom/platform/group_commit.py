@@ -34,11 +34,11 @@ class GroupCommit(Generic[Item, Result]):
     ) -> None:
         self._flush = flush
         self._keys = keys
-        self._writers = writers
         self._batch_limit = batch_limit
         self._queue_limit = queue_limit
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._running: set[asyncio.Task[None]] = set()
+        self._idle = writers
         self._draining = False
 
     async def submit(self, item: Item) -> Result:
@@ -48,7 +48,8 @@ class GroupCommit(Generic[Item, Result]):
             raise Unavailable("Too many messages are waiting to be written.")
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
-        if len(self._running) < self._writers:
+        if self._idle:
+            self._idle -= 1
             task = asyncio.create_task(self._write())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
@@ -68,6 +69,8 @@ class GroupCommit(Generic[Item, Result]):
                     done.set_exception(result)
                 else:
                     done.set_result(result)
+        # In the same step as the last look at the queue: whoever submits after it finds us idle.
+        self._idle += 1
 
     def _take(self) -> list[tuple[Item, asyncio.Future[Result]]]:
         batch: list[tuple[Item, asyncio.Future[Result]]] = []

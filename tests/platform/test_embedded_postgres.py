@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -19,13 +18,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from greenroom.platform import embedded_postgres
-from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, postmaster
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30
 AS_ROOT = os.geteuid() == 0
-needs_root = pytest.mark.skipif(not AS_ROOT, reason="only root runs PostgreSQL as somebody else")
 
 USER = """
 import sys
@@ -229,7 +226,7 @@ async def test_data_survives_killing_everybody(postgres: EmbeddedPostgres, home:
 async def test_a_busy_orphan_is_ended_before_the_next_start(
     postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded_postgres, "ORPHAN_PATIENCE_S", 0.2)
+    monkeypatch.setattr(postmaster, "ORPHAN_PATIENCE_S", 0.2)
     connection = await asyncpg.connect(postgres.acquire())
     backend = connection.get_server_pid()
     busy = asyncio.create_task(connection.execute("SELECT count(*) FROM generate_series(1, 1e12)"))
@@ -240,7 +237,7 @@ async def test_a_busy_orphan_is_ended_before_the_next_start(
             pass
     kill_postmaster(postgres)
     assert await read(postgres.acquire(), "SELECT 1") == 1
-    assert backend not in embedded_postgres._processes_in(postgres.status().data_dir)
+    assert backend not in postmaster.processes_in(postgres.status().data_dir)
     with pytest.raises((asyncpg.PostgresError, OSError)):
         await busy
     connection.terminate()
@@ -337,101 +334,3 @@ def test_a_home_that_is_a_file_is_explained(street: Path) -> None:
 async def test_a_path_with_spaces_and_quotes_works(street: Path) -> None:
     with EmbeddedPostgres(street / """my "own" $HOME's""").using() as url:
         assert await read(url, "SELECT 1") == 1
-
-
-@needs_root
-async def test_a_home_only_root_may_enter_gets_its_data_elsewhere(street: Path) -> None:
-    private = street / "private"
-    private.mkdir(mode=0o700)
-    postgres = EmbeddedPostgres(private / "home", shelter=street / "shelter")
-    with postgres.using() as url:
-        await execute(url, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (9)")
-    data = postgres.status().data_dir
-    assert data.is_relative_to(street / "shelter")
-    assert (private / "home/postgres/location").read_text().strip() == str(data.parent)
-    assert (mode(private), mode(street)) == (0o700, 0o755)
-    with EmbeddedPostgres(private / "home", shelter=street / "unused").using() as url:
-        assert await read(url, "SELECT n FROM kept") == 9
-
-
-@needs_root
-async def test_programs_only_root_may_reach_are_copied(
-    street: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = embedded_postgres._package_folder()
-    private = street / "private"
-    private.mkdir(mode=0o700)
-    for name in ("embedded_postgres", "embedded_postgres.libs"):
-        shutil.copytree(package.with_name(name), private / name)
-    monkeypatch.setattr(embedded_postgres, "_package_folder", lambda: private / "embedded_postgres")
-    postgres = EmbeddedPostgres(street / "home", shelter=street / "shelter")
-    with postgres.using() as url:
-        assert await read(url, "SELECT 1") == 1
-        program = program_of(postgres)
-    assert program.is_relative_to(street / "shelter")
-    assert libpq_of(program.with_name("initdb")).is_relative_to(street / "shelter")
-    assert (mode(private), mode(street)) == (0o700, 0o755)
-
-
-def program_of(postgres: EmbeddedPostgres) -> Path:
-    return Path(f"/proc/{postgres.status().pid}/exe").readlink()
-
-
-def libpq_of(program: Path) -> Path:
-    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    return Path(next(line.split()[2] for line in linked.splitlines() if "libpq" in line)).resolve()
-
-
-def python_for(account: pwd.struct_passwd) -> list[str] | None:
-    """A command that runs Python with our code as this account, if it can reach one."""
-    site_packages = embedded_postgres._package_folder().parent
-    check = (
-        "import sys; assert sys.version_info >= (3, 11); "
-        "import embedded_postgres, greenroom.platform.embedded_postgres"
-    )
-    for python in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
-        command = ["env", f"PYTHONPATH={REPOSITORY}:{site_packages}", python, "-B"]
-        with contextlib.suppress(OSError):
-            tried = subprocess.run(
-                [*command, "-c", check],
-                user=account.pw_uid,
-                group=account.pw_gid,
-                extra_groups=[],
-                capture_output=True,
-                check=False,
-                timeout=PATIENCE_S,
-            )
-            if tried.returncode == 0:
-                return command
-    return None
-
-
-@needs_root
-async def test_a_plain_user_runs_it_directly_and_root_may_visit(street: Path) -> None:
-    nobody = pwd.getpwnam("nobody")
-    python = python_for(nobody)
-    if python is None:
-        pytest.skip("no Python that an unprivileged user can run reaches this checkout")
-    own = street / "own"
-    own.mkdir()
-    os.chown(own, nobody.pw_uid, nobody.pw_gid)
-
-    def use_as_plain_user() -> None:
-        subprocess.run(
-            [*python, "-c", USER, str(own / "home")],
-            user=nobody.pw_uid,
-            group=nobody.pw_gid,
-            extra_groups=[],
-            stdin=subprocess.DEVNULL,
-            check=True,
-            timeout=PATIENCE_S,
-        )
-
-    use_as_plain_user()
-    postgres = EmbeddedPostgres(own / "home")
-    assert mode(own / "home/postgres") == 0o700
-    assert postgres.status().data_dir == own / "home/postgres/data"
-    with postgres.using() as url:
-        assert await read(url, "SELECT 1") == 1
-    use_as_plain_user()
-    assert not postgres.status().running

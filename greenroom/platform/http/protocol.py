@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with one write to the socket per answer.
 
-uvicorn writes an answer's head and body separately, and each is a system call: a tenth of what a
-small answer costs. Here they wait for the end of the event loop's turn and go out together.
+uvicorn writes an answer's head and body separately, and each is a system call here and another
+wake-up for the client. Here they wait for the end of the event loop's turn and go out together.
 """
 
 import asyncio

@@ -21,7 +21,8 @@ class Note(msgspec.Struct):
 
 
 def say(*words: object) -> None:
-    print(*words, flush=True)
+    # One write, so that two workers' lines never mix, also where Python does not buffer.
+    print(" ".join(map(str, words)) + "\n", end="", flush=True)
 
 
 async def authenticate(_header: str | None) -> Caller:

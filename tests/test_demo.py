@@ -1,0 +1,159 @@
+"""`greenroom demo`, used as its own text tells people to."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from greenroom.demo import Sample, welcome
+from greenroom.platform.embedded_postgres import EmbeddedPostgres
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PATIENCE_S = 60
+
+# For a machine without curl: as much of it as the box uses.
+CURL = """
+import argparse, httpx
+parser = argparse.ArgumentParser()
+parser.add_argument("-s", action="store_true")
+parser.add_argument("-H", action="append")
+parser.add_argument("-d")
+parser.add_argument("url")
+args = parser.parse_args()
+headers = dict(header.split(": ", 1) for header in args.H)
+method = "GET" if args.d is None else "POST"
+print(httpx.request(method, args.url, headers=headers, content=args.d).text)
+"""
+
+
+class Demo:
+    """A running demo and the box that it printed."""
+
+    def __init__(self, home: Path) -> None:
+        others = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "greenroom", "demo", "--port", "0"],
+            cwd=REPOSITORY,
+            env={**others, "GREENROOM_HOME": str(home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.box = self._read_box()
+        self.server_url = self._find(r"API +(http://127\.0\.0\.1:\d+)/v1\n")
+        self.thread_id = self._find(r"/v1/threads/([^/]+)/messages")
+
+    def _read_box(self) -> str:
+        assert self.process.stdout is not None
+        lines: list[str] = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if "".join(lines).count("─" * 78) == 2:
+                return "".join(lines)
+        raise AssertionError("".join(lines) + self.process.communicate()[1])
+
+    def _find(self, pattern: str) -> str:
+        found = re.search(pattern, self.box)
+        assert found, self.box
+        return found[1]
+
+    def pasted(self) -> list[str]:
+        """The commands in the box, each with the lines that continue it."""
+        return re.findall(r"^  (curl (?:.*\\\n)*.*)$", self.box, re.MULTILINE)
+
+    def messages(self) -> list[dict[str, Any]]:
+        token = self._find(r"MAYA=(\S+)")
+        answer = httpx.get(
+            f"{self.server_url}/v1/threads/{self.thread_id}/messages",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=PATIENCE_S,
+        )
+        items: list[dict[str, Any]] = answer.json()["items"]
+        return items
+
+    def interrupt(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[], Demo]]:
+    """Starts the demo in one home, as often as it is called."""
+    # Not pytest's tmp_path: as root, PostgreSQL's account could not enter it.
+    street = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
+    street.chmod(0o755)
+    started: list[Demo] = []
+
+    def start_one() -> Demo:
+        started.append(Demo(street / "home"))
+        return started[-1]
+
+    yield start_one
+    for demo in started:
+        demo.process.kill()
+        demo.process.communicate(timeout=PATIENCE_S)
+    EmbeddedPostgres(street / "home").stop()
+    shutil.rmtree(street)
+
+
+def paste(command: str) -> Any:
+    if shutil.which("curl") is None:
+        command = f'curl() {{ {sys.executable} -c "$CURL" "$@"; }}; {command}'
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "CURL": CURL},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    return json.loads(ran.stdout)
+
+
+def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[[], Demo]) -> None:
+    demo = start()
+    assert [message["author_id"] for message in demo.messages()] == ["maya", "theo"]
+    say, see = demo.pasted()
+    said = paste(say)
+    assert said["body"] == "Outdoors, if the weather holds."
+    arrived = [event["message"] for event in paste(see)["events"] if "message" in event]
+    assert said["id"] in [message["id"] for message in arrived]
+    assert paste(say)["id"] != said["id"]
+    for page in ("/docs", "/readyz"):
+        assert httpx.get(demo.server_url + page, timeout=PATIENCE_S).status_code == 200
+    before = demo.messages()
+    assert demo.interrupt() == 0
+
+    again = start()
+    assert again.thread_id == demo.thread_id
+    assert again.messages() == before
+    assert len(before) == 4
+    assert again.interrupt() == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "server_url"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:8000"),  # noqa: S104
+        ("::", "http://127.0.0.1:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("chat.example.com", "http://chat.example.com:8000"),
+    ],
+)
+def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str) -> None:
+    sample = Sample("thr_1", {"maya": "token of maya", "theo": "token of theo"})
+    box = welcome(sample, host, 8000)
+    assert f"{server_url}/docs\n" in box
+    assert f"curl -s {server_url}/v1/threads/thr_1/messages" in box
+    assert "MAYA=token of maya\n" in box

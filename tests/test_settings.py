@@ -1,0 +1,153 @@
+"""What each variable means, and what is said about a value that cannot be used."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from greenroom.kernel.limits import Limits
+from greenroom.settings import (
+    SETTINGS,
+    Settings,
+    SettingsError,
+    describe,
+    limit_variable,
+    load_settings,
+)
+
+SECRET = "a secret for tests that is long enough"
+DATABASE_URL = "postgresql://greenroom:hunter2@db.example.com:5432/greenroom"
+DEFAULTS = Settings(
+    home=Path.cwd() / ".greenroom",
+    host="127.0.0.1",
+    port=8000,
+    workers=1,
+)
+
+
+def test_nothing_needs_to_be_set() -> None:
+    assert load_settings({}) == DEFAULTS
+    assert load_settings({each.name: "" for each in SETTINGS}) == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("HOME", "/srv/greenroom", "home", Path("/srv/greenroom")),
+        ("HOME", "here", "home", Path.cwd() / "here"),
+        ("HOST", "0.0.0.0", "host", "0.0.0.0"),  # noqa: S104
+        ("PORT", "0", "port", 0),
+        ("PORT", "65535", "port", 65535),
+        ("WORKERS", "64", "workers", 64),
+        ("DATABASE_URL", DATABASE_URL, "database_url", DATABASE_URL),
+        ("JWT_SECRET", SECRET, "jwt_secret", SECRET),
+        ("JWKS_URL", "https://example.com/keys", "jwks_url", "https://example.com/keys"),
+        ("JWKS_URL", "http://127.0.0.1:9/keys", "jwks_url", "http://127.0.0.1:9/keys"),
+        ("JWT_AUDIENCE", "greenroom", "jwt_audience", "greenroom"),
+        ("JWT_ISSUER", "shop", "jwt_issuer", "shop"),
+        (
+            "ALLOWED_ORIGINS",
+            " https://a.example/ ,, http://localhost:3000",
+            "allowed_origins",
+            ("https://a.example", "http://localhost:3000"),
+        ),
+        ("ACCESS_LOG", "1", "access_log", True),
+        ("ACCESS_LOG", "0", "access_log", False),
+    ],
+)
+def test_each_variable_sets_one_thing(variable: str, text: str, name: str, value: Any) -> None:
+    assert load_settings({f"GREENROOM_{variable}": text}) == replace(DEFAULTS, **{name: value})
+
+
+def test_every_field_has_its_variable() -> None:
+    named = {each.name.removeprefix("GREENROOM_").lower() for each in SETTINGS}
+    assert named | {"limits"} == {each.name for each in fields(Settings)}
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Limits)])
+def test_each_limit_has_a_variable(name: str) -> None:
+    limits = load_settings({limit_variable(name): "12345"}).limits
+    assert limits == replace(Limits(), **{name: 12345})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://db/greenroom",
+        "postgresql:///greenroom?host=/run/postgresql",
+        "postgresql://u:p%40ss@[::1]:5432/greenroom?sslmode=require",
+        "postgresql://u:p@primary:5432,standby:5433/greenroom",
+    ],
+)
+def test_every_usual_form_of_database_address_is_taken(url: str) -> None:
+    assert load_settings({"GREENROOM_DATABASE_URL": url}).database_url == url
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "complaint"),
+    [
+        ("PORT", "65536", "from 0 to 65535, not '65536'"),
+        ("PORT", "-1", "from 0 to 65535"),
+        ("PORT", "8000 ", "from 0 to 65535"),
+        ("PORT", "٨٠", "from 0 to 65535"),
+        ("PORT", "tcp://10.0.0.1:8000", "from 0 to 65535"),
+        ("PORT", "9" * 5000, "from 0 to 65535"),
+        ("WORKERS", "0", "from 1 to 64"),
+        ("LIMIT_PAGE", "0", "GREENROOM_LIMIT_PAGE takes a whole number from 1"),
+        ("LIMIT_PAGE", "many", "not 'many'"),
+        ("LIMIT_PAGES", "5", "Did you mean GREENROOM_LIMIT_PAGE"),
+        ("LIMIT_NOTHING_LIKE_IT_AT_ALL", "5", "`greenroom config` then lists all"),
+        ("ACCESS_LOG", "true", "takes 1 or 0, not 'true'"),
+        ("JWT_SECRET", "x" * 31, "at least 32 bytes"),
+        ("JWKS_URL", "http://example.com/keys", "takes an https:// address"),
+        ("JWKS_URL", "https://[", "takes an https:// address"),
+        ("ALLOWED_ORIGINS", "example.com", "such as https://www.example.com"),
+        ("ALLOWED_ORIGINS", "https://a.example, *", "not '*'"),
+        ("ALLOWED_ORIGINS", "https://a.example/path", "such as https://www.example.com"),
+        ("ALLOWED_ORIGINS", "https://A.example", "such as https://www.example.com"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused(variable: str, text: str, complaint: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load_settings({f"GREENROOM_{variable}": text})
+    assert f"GREENROOM_{variable}" in str(refused.value)
+    assert complaint in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "hunter2",
+        "mysql://u:hunter2@db/greenroom",
+        "postgresql:u:hunter2@db/greenroom",
+        "postgresql://u:hunter2[@db/greenroom",
+        "postgresql://u:hunter2/@db/greenroom",
+        "postgresql://u:hunter2#@db/greenroom",
+        "postgresql://u:1?hunter2@db/greenroom",
+        "postgresql://u:hunter2@db:port/greenroom",
+    ],
+)
+def test_a_wrong_database_address_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(SettingsError, match="postgresql://user:password@host") as refused:
+        load_settings({"GREENROOM_DATABASE_URL": url})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_secrets_are_neither_described_nor_printed() -> None:
+    environ = {"GREENROOM_DATABASE_URL": DATABASE_URL, "GREENROOM_JWT_SECRET": SECRET}
+    for shown in (repr(load_settings(environ)), str(describe(environ))):
+        assert "hunter2" not in shown
+        assert SECRET not in shown
+
+
+def test_the_description_shows_values_in_effect() -> None:
+    environ = {"GREENROOM_PORT": "9000", "GREENROOM_HOST": "", "GREENROOM_LIMIT_PAGE": "5"}
+    rows = {row["name"]: row["value"] for row in describe(environ)}
+    assert rows["GREENROOM_PORT"] == "9000"
+    assert rows["GREENROOM_HOST"] == "127.0.0.1"
+    assert rows["GREENROOM_JWT_SECRET"] == ""
+    assert rows["GREENROOM_LIMIT_PAGE"] == "5"
+    assert rows["GREENROOM_LIMIT_SEND_BATCH"] == str(Limits().send_batch)
+    assert len(rows) == len(SETTINGS) + len(fields(Limits))
