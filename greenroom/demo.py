@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from greenroom.accounts.model import UserChanges
 from greenroom.bootstrap import Rooms, jwt_secret
 from greenroom.conversations.model import ThreadKind
-from greenroom.conversations.store import Kept
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Internal
 from greenroom.platform.auth import sign_token
+from greenroom.platform.idempotency import Kept
 from greenroom.settings import Settings
 
 BUYER, SELLER = "maya", "theo"

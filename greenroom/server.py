@@ -20,7 +20,7 @@ import uvicorn
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.app import HttpApp
-from greenroom.platform.http.protocol import CoalescingProtocol
+from greenroom.platform.http.guard import GuardedProtocol
 from greenroom.platform.http.supervisor import PARENT_PIPE_VARIABLE, Supervisor
 
 log = logging.getLogger("greenroom.server")
@@ -116,7 +116,7 @@ def _config(app_factory: AppFactory, limits: Limits) -> uvicorn.Config:
         app_factory,
         factory=True,
         loop="uvloop",
-        http=CoalescingProtocol,
+        http=GuardedProtocol,
         ws=ws,
         ws_max_size=WEBSOCKET_BYTES,
         interface="asgi3",

@@ -1,6 +1,6 @@
 -- Threads, messages, the inbox and each user's feed. Names follow TD-570 where it has one.
 -- The hot tables (message, feed, inbox_index) carry no foreign keys: every write to them holds the
--- thread's row lock, and a key check per row would cost a fifth of the send.
+-- thread's row lock, so a key check per row would cost time and find nothing.
 
 create table thread (
     thread_id text collate "C" primary key,

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from greenroom.kernel.errors import InvalidRequest
+from greenroom.kernel.text import nfc
 from greenroom.platform.auth import is_loopback, is_user_id
 
 DISPLAY_NAME_CHARACTERS = 80
@@ -102,8 +103,8 @@ def clean_display_name(value: str) -> str:
 
 def clean_line(value: str) -> str:
     """One line of text in NFC, without control characters and spaces around it."""
-    composed = unicodedata.normalize("NFC", value)
-    return "".join(character for character in composed if _is_visible(character)).strip()
+    # Composed last: what stood between a letter and its accent may be what was taken out.
+    return nfc("".join(character for character in value if _is_visible(character))).strip()
 
 
 def _is_visible(character: str) -> bool:

@@ -20,9 +20,7 @@ from greenroom.conversations.store import (
     Changes,
     ConversationStore,
     InboxPage,
-    Kept,
     MessagePage,
-    Once,
     Send,
     Sent,
     Started,
@@ -32,6 +30,7 @@ from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Forbidden, InvalidRequest, NotFound, ThreadNotFound
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
+from greenroom.platform.idempotency import KeepsAnswers, Kept, Once
 
 MINUTE_MS = 60 * 1000
 HOUR_MS = 60 * MINUTE_MS
@@ -67,6 +66,11 @@ class Conversations:
         self._clock = clock
         self._randomness = randomness
         self._limits = limits
+
+    @property
+    def keeper(self) -> KeepsAnswers:
+        """Where answers under an Idempotency-Key are kept."""
+        return self._store
 
     async def start_thread(
         self,
@@ -225,14 +229,10 @@ class Conversations:
         leg_id: str | None,
         once: Once | None = None,
     ) -> Thread | Kept:
+        group_id, leg_id = self._label("group_id", group_id), self._label("leg_id", leg_id)
         if (group_id is None) == (leg_id is None):
             raise InvalidRequest("name either group_id or leg_id")
-        return await self._store.promote(
-            thread_id,
-            group_id=self._label("group_id", group_id),
-            leg_id=self._label("leg_id", leg_id),
-            once=once,
-        )
+        return await self._store.promote(thread_id, group_id=group_id, leg_id=leg_id, once=once)
 
     async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
         if blocker == blocked:

@@ -14,16 +14,15 @@ from greenroom.conversations import sql_postgres as sql
 from greenroom.conversations.model import EventType, Message, Thread
 from greenroom.conversations.rows_postgres import message_from, thread_from
 from greenroom.conversations.sends_postgres import system_message
-from greenroom.conversations.store import Kept, Once
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     IdempotencyMismatch,
     NotFound,
-    Problem,
     ThreadNotFound,
     Unavailable,
 )
 from greenroom.kernel.ids import Randomness
+from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres import Session, unavailable_on_failure
 
 T = TypeVar("T")
@@ -61,31 +60,34 @@ class PostgresChanges:
         kept = await self._claim(conn, once)
         if kept is not None:
             return kept
-        outcome: T | Problem
-        try:
-            async with conn.transaction():
-                outcome = await change(conn)
-        except Problem as problem:
-            if not _is_final(problem):
-                raise
-            outcome = problem
+        outcome = await change(conn)
         answer = once.answer(outcome)
-        await conn.execute(
-            sql.KEEP_ANSWER, once.caller, once.route, once.key, answer.status, answer.body
-        )
-        return answer if isinstance(outcome, Problem) else outcome
+        await conn.execute(sql.KEEP_ANSWER, *_scope(once), answer.status, answer.body)
+        return outcome
+
+    @unavailable_on_failure()
+    async def recall(self, once: Once) -> Kept | None:
+        return _kept(await self._pool.fetchrow(sql.KEPT_ANSWER, *_scope(once)), once)
+
+    async def keep_refusal(self, once: Once, refusal: Kept) -> Kept:
+        async def change(conn: Session) -> Kept:
+            kept = await self._claim(conn, once)
+            if kept is not None:
+                return kept
+            await conn.execute(sql.KEEP_ANSWER, *_scope(once), refusal.status, refusal.body)
+            return refusal
+
+        return await self._change(change)
 
     async def _claim(self, conn: Session, once: Once) -> Kept | None:
         """Take the key, waiting for whoever holds it; or return what was answered under it."""
-        scope = (once.caller, once.route, once.key)
-        if await conn.fetchval(sql.CLAIM_KEY, *scope, once.fingerprint, self._clock()):
+        claimed = await conn.fetchval(sql.CLAIM_KEY, *_scope(once), once.fingerprint, self._clock())
+        if claimed:
             return None
-        row = await conn.fetchrow(sql.KEPT_ANSWER, *scope)
-        if row is None:
+        kept = _kept(await conn.fetchrow(sql.KEPT_ANSWER, *_scope(once)), once)
+        if kept is None:
             raise Unavailable("The key's first request has just been forgotten.")
-        if row["fingerprint"] != once.fingerprint:
-            raise IdempotencyMismatch
-        return Kept(row["status"], row["body"])
+        return kept
 
     async def _lock(
         self, conn: Session, thread_id: str, *, and_head_of: str | None = None
@@ -132,8 +134,10 @@ class PostgresChanges:
         message_id: str | None = None,
         *,
         actor: str | None,
+        at_ms: int | None = None,
     ) -> None:
-        await conn.execute(sql.FEED, users, event, thread_id, message_id, actor, self._clock())
+        at_ms = self._clock() if at_ms is None else at_ms
+        await conn.execute(sql.FEED, users, event, thread_id, message_id, actor, at_ms)
 
     async def _tell_all(self, conn: Session, thread_id: str, actor: str | None) -> None:
         people = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, actor)
@@ -168,6 +172,13 @@ class PostgresChanges:
         await conn.execute(sql.OUTBOX, event, self._clock(), actor, thread_id, message_id, encoded)
 
 
-def _is_final(problem: Problem) -> bool:
-    """Whether a repeat gets this problem again: not when time or a token can mend it."""
-    return problem.status < 500 and problem.status not in (401, 429)
+def _scope(once: Once) -> tuple[str, str, str]:
+    return once.caller, once.route, once.key
+
+
+def _kept(row: Record | None, once: Once) -> Kept | None:
+    if row is None:
+        return None
+    if row["fingerprint"] != once.fingerprint:
+        raise IdempotencyMismatch
+    return Kept(row["status"], row["body"])

@@ -44,6 +44,7 @@ def render(body: str) -> str | None:
         tags=_TAGS,
         attributes={"a": {"href"}},
         url_schemes=_SCHEMES,
+        url_relative="deny",
         link_rel="noopener noreferrer nofollow ugc",
     ).strip()
     return None if rendered == render_plain(body) else rendered

@@ -2,13 +2,13 @@
 
 import hashlib
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from greenroom.kernel.errors import InvalidRequest, MsgEmpty, MsgTooLong
 from greenroom.kernel.limits import Limits
+from greenroom.kernel.text import nfc
 
 DAY_MS = 24 * 60 * 60 * 1000
 PREVIEW_CHARACTERS = 140
@@ -201,12 +201,17 @@ _REMOVED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _LINE_BREAKS = re.compile("\r\n?|[\u2028\u2029\u0085]")
-_INVISIBLE = re.compile("[\\s\u00ad\u034f\u061c\u180e\u200b-\u200f\u2060-\u2064\u3164\ufeff]+")
+# Spaces, and what Unicode calls default ignorable, and the Braille blank.
+_INVISIBLE = re.compile(
+    "[\\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
 
 
 def normalise_text(text: str) -> str:
     text = _LINE_BREAKS.sub("\n", text)
-    return unicodedata.normalize("NFC", _REMOVED.sub("", text))
+    return nfc(_REMOVED.sub("", text))
 
 
 def normalise_body(text: str, limits: Limits) -> str:
@@ -245,6 +250,6 @@ def derive_state(
     if kind == ThreadKind.PROJECT:
         return ThreadState.CONFIRMED
     last = inbox.last_message if inbox is not None else None
-    if last is not None and last.author_id is not None and last.author_id != viewer:
+    if last is not None and last.kind != "system" and last.author_id != viewer:
         return ThreadState.AWAITING_REPLY
     return ThreadState.OPEN

@@ -1,19 +1,34 @@
 """Calls about threads and messages. Each parses, calls one action, and shapes the answer."""
 
-from typing import Any, Literal
-
-import msgspec
-from msgspec import Struct
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from greenroom.conversations.actions import Conversations
+from greenroom.conversations.calls import (
+    InboxAnswer,
+    InboxCounts,
+    InboxOnly,
+    InboxQuery,
+    MessageEdit,
+    MessagesAnswer,
+    MessagesQuery,
+    NewBlock,
+    NewMessage,
+    NewParticipant,
+    NewThread,
+    Promotion,
+    ReadUpTo,
+    SyncAnswer,
+    SyncQuery,
+    ThreadItem,
+    ThreadOnly,
+    ThreadPage,
+    ThreadStarted,
+)
 from greenroom.conversations.model import Cursor, Role, Thread, ThreadKind
-from greenroom.conversations.store import Kept, Once, Started
+from greenroom.conversations.store import Started
 from greenroom.conversations.wire import (
-    EventView,
-    InboxView,
     MessageView,
-    RoleName,
-    ThreadView,
     Views,
     decode_page_key,
     encode_page_key,
@@ -28,7 +43,6 @@ from greenroom.kernel.errors import (
     MsgEmpty,
     MsgTooLong,
     NotFound,
-    Problem,
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
@@ -36,129 +50,9 @@ from greenroom.kernel.errors import (
 )
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
-from greenroom.platform.http.problems import CONTENT_TYPE, problem_body
+from greenroom.platform.idempotency import Kept, Once, answer_once
 
-
-class FirstMessage(Struct, frozen=True, forbid_unknown_fields=True):
-    client_id: str
-    body: str
-
-
-class NewThread(Struct, frozen=True, forbid_unknown_fields=True):
-    """`to` is one user id or several."""
-
-    kind: Literal["inquiry", "invite"]
-    to: str | list[str]
-    first_message: FirstMessage
-    role_context: str | None = None
-    subject: str | None = None
-    job_id: str | None = None
-
-
-class ThreadStarted(Struct, frozen=True):
-    """`request` is the gate of a first contact; null where none is needed."""
-
-    thread: ThreadView
-    message: MessageView
-    request: None = None
-
-
-class ThreadItem(Struct, frozen=True):
-    thread: ThreadView
-    inbox: InboxView
-
-
-class ThreadPage(Struct, frozen=True):
-    thread: ThreadView
-    inbox: InboxView
-    sync_cursor: str
-
-
-class ThreadOnly(Struct, frozen=True):
-    thread: ThreadView
-
-
-class InboxOnly(Struct, frozen=True):
-    inbox: InboxView
-
-
-class InboxQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    folder: Literal["all"] = "all"
-    cursor: str | None = None
-    limit: int = 50
-
-
-class InboxCounts(Struct, frozen=True):
-    """Threads with something unread, per folder."""
-
-    all: int
-
-
-class InboxAnswer(Struct, frozen=True):
-    items: list[ThreadItem]
-    next_cursor: str | None
-    counts: InboxCounts
-    sync_cursor: str
-
-
-class MessagesQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """`before` and `after` take a message id; without them, the newest page."""
-
-    before: str | None = None
-    after: str | None = None
-    limit: int = 50
-
-
-class MessagesAnswer(Struct, frozen=True):
-    items: list[MessageView]
-    has_more: bool
-    sync_cursor: str
-
-
-class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
-    """`client_id` is the sender's own id for this send: a repeat returns the first message."""
-
-    client_id: str
-    body: str
-    reply_to: str | None = None
-
-
-class MessageEdit(Struct, frozen=True, forbid_unknown_fields=True):
-    body: str
-
-
-class ReadUpTo(Struct, frozen=True, forbid_unknown_fields=True):
-    up_to: str
-
-
-class NewParticipant(Struct, frozen=True, forbid_unknown_fields=True):
-    user_id: str
-    role: RoleName
-
-
-class Promotion(Struct, frozen=True, forbid_unknown_fields=True):
-    """The booking that the thread is now about: a group or a single leg."""
-
-    group_id: str | None = None
-    leg_id: str | None = None
-
-
-class NewBlock(Struct, frozen=True, forbid_unknown_fields=True):
-    user_id: str
-
-
-class SyncQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Without `since`, from the oldest event kept."""
-
-    since: str | None = None
-    limit: int = 100
-
-
-class SyncAnswer(Struct, frozen=True):
-    events: list[EventView]
-    cursor: str
-    has_more: bool
-
+T = TypeVar("T")
 
 _WRITING = (ThreadNotFound, ThreadLocked, MsgTooLong, MsgEmpty)
 
@@ -283,10 +177,11 @@ class ConversationsRest:
                 "DELETE",
                 "/v1/threads/{thread_id}/participants/{user_id}",
                 self.remove_participant,
-                "Leave (`me`), or remove someone",
+                "Leave, or remove someone",
                 Who.PERSON_OR_BACKEND,
                 {204: None},
                 "Threads",
+                description="`me` as the user id leaves the thread.",
                 errors=(ThreadNotFound, UserNotFound, Forbidden),
             ),
             Endpoint(
@@ -414,18 +309,21 @@ class ConversationsRest:
             body = ThreadStarted(views.thread(started.thread), views.message(started.message))
             return Answer(200 if started.is_repeat else 201, body)
 
-        started = await self._conversations.start_thread(
-            opener,
-            kind=ThreadKind(new.kind),
-            to=[new.to] if isinstance(new.to, str) else new.to,
-            client_id=new.first_message.client_id,
-            body=new.first_message.body,
-            subject=new.subject,
-            role_context=new.role_context,
-            job_id=new.job_id,
-            once=_once(call, "start_thread", answer),
+        return await self._once(
+            call,
+            answer,
+            lambda once: self._conversations.start_thread(
+                opener,
+                kind=ThreadKind(new.kind),
+                to=[new.to] if isinstance(new.to, str) else new.to,
+                client_id=new.first_message.client_id,
+                body=new.first_message.body,
+                subject=new.subject,
+                role_context=new.role_context,
+                job_id=new.job_id,
+                once=once,
+            ),
         )
-        return _kept_or(started, answer)
 
     async def get_thread(self, call: Call) -> Answer:
         viewer = _person(call)
@@ -439,14 +337,17 @@ class ConversationsRest:
         def answer(thread: Thread) -> Answer:
             return Answer(200, ThreadOnly(views.thread(thread)))
 
-        thread = await self._conversations.add_participant(
-            call.caller.user_id,
-            call.params["thread_id"],
-            call.body.user_id,
-            Role(call.body.role),
-            once=_once(call, "add_participant", answer),
+        return await self._once(
+            call,
+            answer,
+            lambda once: self._conversations.add_participant(
+                call.caller.user_id,
+                call.params["thread_id"],
+                call.body.user_id,
+                Role(call.body.role),
+                once=once,
+            ),
         )
-        return _kept_or(thread, answer)
 
     async def remove_participant(self, call: Call) -> Answer:
         by, user_id = call.caller.user_id, call.params["user_id"]
@@ -461,13 +362,16 @@ class ConversationsRest:
         def answer(thread: Thread) -> Answer:
             return Answer(200, ThreadOnly(views.thread(thread)))
 
-        thread = await self._conversations.promote(
-            call.params["thread_id"],
-            group_id=call.body.group_id,
-            leg_id=call.body.leg_id,
-            once=_once(call, "promote", answer),
+        return await self._once(
+            call,
+            answer,
+            lambda once: self._conversations.promote(
+                call.params["thread_id"],
+                group_id=call.body.group_id,
+                leg_id=call.body.leg_id,
+                once=once,
+            ),
         )
-        return _kept_or(thread, answer)
 
     async def mark_read(self, call: Call) -> Answer:
         reader = _person(call)
@@ -475,13 +379,13 @@ class ConversationsRest:
         def answer(thread: Thread) -> Answer:
             return Answer(200, InboxOnly(self._item(reader, thread).inbox))
 
-        thread = await self._conversations.mark_read(
-            reader,
-            call.params["thread_id"],
-            call.body.up_to,
-            once=_once(call, "mark_read", answer),
+        return await self._once(
+            call,
+            answer,
+            lambda once: self._conversations.mark_read(
+                reader, call.params["thread_id"], call.body.up_to, once=once
+            ),
         )
-        return _kept_or(thread, answer)
 
     async def get_inbox(self, call: Call) -> Answer:
         viewer, query = _person(call), call.query
@@ -507,15 +411,24 @@ class ConversationsRest:
         return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
 
     async def block_user(self, call: Call) -> Answer:
-        blocked = call.body.user_id
-        kept = await self._conversations.block(
-            _person(call), blocked, once=_once(call, "block", lambda _: Answer(204))
+        blocker = _person(call)
+        return await self._once(
+            call,
+            lambda _: Answer(204),
+            lambda once: self._conversations.block(blocker, call.body.user_id, once=once),
         )
-        return _kept_or(kept, lambda _: Answer(204))
 
     async def unblock_user(self, call: Call) -> Answer:
         await self._conversations.unblock(_person(call), call.params["user_id"])
         return Answer(204)
+
+    async def _once(
+        self,
+        call: Call,
+        answer: Callable[[T], Answer],
+        work: Callable[[Once | None], Awaitable[T | Kept]],
+    ) -> Answer:
+        return await answer_once(call, self._conversations.keeper, answer, work)
 
     def _views(self, viewer: str | None) -> Views:
         return Views(viewer, self._clock(), self._limits)
@@ -531,27 +444,3 @@ def _person(call: Call) -> str:
     if call.caller.user_id is None:
         raise Forbidden
     return call.caller.user_id
-
-
-def _once(call: Call, route: str, answer: Any) -> Once | None:
-    """The call's Idempotency-Key, if it has one, with how its answer is kept."""
-    if call.idempotency_key is None:
-        return None
-
-    def keep(outcome: Any) -> Kept:
-        if isinstance(outcome, Problem):
-            body = msgspec.json.encode(problem_body(outcome, call.corr_id))
-            return Kept(outcome.status, body)
-        shaped = answer(outcome)
-        body = b"" if shaped.body is None else msgspec.json.encode(shaped.body)
-        return Kept(shaped.status, body)
-
-    return Once(call.caller.id, route, call.idempotency_key, call.fingerprint, keep)
-
-
-def _kept_or(outcome: Any, answer: Any) -> Answer:
-    if not isinstance(outcome, Kept):
-        shaped: Answer = answer(outcome)
-        return shaped
-    kind = CONTENT_TYPE if outcome.status >= 400 else "application/json"
-    return Answer(outcome.status, outcome.body or None, content_type=kind)

@@ -18,6 +18,10 @@ from greenroom.conversations.model import (
     Thread,
 )
 
+# In the place of a message id: this `thread.changed` is the last of someone who left. It stays so
+# when they come back, or a client that was away all the while would keep what is not theirs.
+LEFT = ""
+
 _ParticipantRow = tuple[str, str, str | None, str, str, int, str, int | None]
 _participants = msgspec.json.Decoder(list[_ParticipantRow])
 
@@ -56,6 +60,11 @@ def inbox_from(row: Record) -> InboxRow:
 
 
 def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
+    inbox = inbox_from(row) if with_inbox else None
+    # What others may know of one's reading can stand still; to oneself that would tell of a block.
+    own = {row["i_user_id"]: inbox.last_read} if inbox is not None else {}
+    # Nor does a mark name what was written before the viewer joined.
+    joined_after = row["visible_after_id"] if inbox is not None else ""
     return Thread(
         id=row["thread_id"],
         kind=row["kind"],
@@ -72,12 +81,15 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
         created_at_ms=row["created_at"],
         updated_at_ms=row["updated_at"],
         participants=tuple(
-            Participant(user_id, name, avatar, role, status, joined, _mark(read_id, read_at))
+            Participant(
+                *(user_id, name, avatar, role, status, joined),
+                own.get(user_id, _mark(read_id, read_at) if read_id > joined_after else None),
+            )
             for user_id, name, avatar, role, status, joined, read_id, read_at in (
                 _participants.decode(row["participants"])
             )
         ),
-        inbox=inbox_from(row) if with_inbox else None,
+        inbox=inbox,
     )
 
 
@@ -86,6 +98,8 @@ def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | N
     kind = EventType(row["type"])
     event = Event(kind, Cursor(epoch, row["n"]), row["at"], row["f_thread_id"])
     if kind == EventType.THREAD_CHANGED:
+        if row["f_message_id"] == LEFT:
+            return event
         return replace(event, thread=threads.get(row["f_thread_id"]))
     if row["i_thread_id"] is None:
         return None
@@ -94,7 +108,9 @@ def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | N
             return None
         return replace(event, message=message_from(row), inbox=inbox_from(row))
     if kind == EventType.RECEIPT:
-        mark = ReadMark(row["f_message_id"], row["at"])
+        if row["message_id"] is None:
+            return None
+        mark = ReadMark(row["message_id"], row["at"])
         return replace(event, reader=row["actor"], read=mark, read_seq=row["seq"])
     return replace(event, inbox=inbox_from(row))
 

@@ -9,7 +9,7 @@ from asyncpg import Pool, PostgresError, Record
 from greenroom.conversations.model import Message
 from greenroom.conversations.sql_postgres import APPEND
 from greenroom.conversations.store import Send
-from greenroom.kernel.clock import Clock
+from greenroom.kernel.clock import Clock, rfc3339
 from greenroom.kernel.errors import (
     IdempotencyMismatch,
     MsgBlockedByUser,
@@ -60,10 +60,11 @@ class SendBatches:
         try:
             async with self._pool.acquire() as conn:
                 return await _append(conn, sends, self._clock(), self._randomness)
-        except PASSING_FAILURES:
-            raise
-        except PostgresError as failure:
-            # One bad row must not fail its neighbours: find it by sending each alone.
+        except (PostgresError, ValueError) as failure:
+            if isinstance(failure, PASSING_FAILURES) and not isinstance(failure, ValueError):
+                raise
+            # One bad row must not fail its neighbours: find it by sending each alone. A value
+            # that cannot even be encoded for the server is a ValueError.
             if len(sends) == 1:
                 return [failure]
             return [(await self._flush([send]))[0] for send in sends]
@@ -96,7 +97,7 @@ async def system_message(
     """Say something in the server's own voice, within the caller's transaction."""
     await conn.fetch(
         APPEND, now_ms, SEND_WINDOW, [thread_id], [actor], ["system"], [None], [None], [""],
-        [None], [system], [None], [0], [randomness()], [None], [None],
+        [None], [system], [None], [0], [None], [randomness()], [None], [None],
     )  # fmt: skip
 
 
@@ -117,6 +118,7 @@ async def _append(
         [None] * len(sends),
         [send.draft.reply_to for send in sends],
         [send.cost_ms for send in sends],
+        [_audience(send) for send in sends],
         [randomness() for _ in sends],
         [send.key for send in sends],
         [send.fingerprint for send in sends],
@@ -125,6 +127,10 @@ async def _append(
     return [
         _outcome(send, by_place.get(place), now_ms) for place, send in enumerate(sends, start=1)
     ]
+
+
+def _audience(send: Send) -> str | None:
+    return None if send.visible_to is None else ",".join(sorted(send.visible_to))
 
 
 def _outcome(send: Send, row: Record | None, now_ms: int) -> Message | Repeat | Exception:
@@ -140,12 +146,12 @@ def _outcome(send: Send, row: Record | None, now_ms: int) -> Message | Repeat | 
     if verdict == "locked":
         return ThreadLocked()
     if verdict == "muted":
-        return ParticipantMuted(extra={"until_ms": row["until"]})
+        return ParticipantMuted(f"Until {rfc3339(row['until'])}.")
     if verdict == "blocked_by_you":
         return MsgBlockedByUser()
-    return RateLimited(
-        "Too many messages in this thread.", retry_after_s=(row["until"] - now_ms) / 1000
-    )
+    # `until` also counts those of the batch that were refused before this one, which take nothing.
+    wait_ms = min(row["until"] - now_ms, send.cost_ms)
+    return RateLimited("Too many messages in this thread.", retry_after_s=wait_ms / 1000)
 
 
 def _message(send: Send, row: Record) -> Message:

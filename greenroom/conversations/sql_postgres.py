@@ -18,9 +18,10 @@ _LAST_MESSAGE_COLUMNS = """
 """
 
 _INBOX_COLUMNS = f"""
-    i.thread_id as i_thread_id, t.kind as thread_kind, i.folder, i.unread_count, i.pinned,
+    i.thread_id as i_thread_id, i.user_id as i_user_id, t.kind as thread_kind, i.folder,
+    i.unread_count, i.pinned,
     i.starred, i.last_msg_ts,
-    me.muted_until, me.last_read_id, me.last_read_ts, {_LAST_MESSAGE_COLUMNS}
+    me.muted_until, me.last_read_id, me.last_read_ts, me.visible_after_id, {_LAST_MESSAGE_COLUMNS}
 """
 
 _INBOX_JOINS = """
@@ -143,7 +144,8 @@ order by f.n
 
 # The send, and everything else that is said in a thread. See the migration for how it works.
 APPEND = """
-select * from append_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+select * from append_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16)
 """
 
 # Locks, always in this order: one thread, then the heads of the people it concerns.
@@ -248,6 +250,18 @@ REPEAT_OF = """
 select thread_id, message_id, send_hash from message where sender_user = $1 and client_id = $2
 """
 
+# Whether a block lies between the author and someone who sees the message: null for none, else
+# whether it is the author's own.
+BLOCK_ACROSS_MESSAGE = """
+select bool_or(b.blocker_user = $3) from message m
+join thread_participant p on p.thread_id = m.thread_id and p.status = 'active'
+    and p.user_id <> $3 and m.message_id > p.visible_after_id
+join user_block b
+    on (b.blocker_user, b.blocked_user) in ((p.user_id, $3), ($3, p.user_id))
+where m.thread_id = $1 and m.message_id = $2
+    and (m.visible_to is null or p.user_id = any (m.visible_to))
+"""
+
 KEEP_ORIGINAL = """
 insert into message_audit (thread_id, message_id, at, actor, act, body_text)
 select thread_id, message_id, greatest($3, coalesce((select max(a.at) + interval '1 millisecond'
@@ -271,10 +285,18 @@ where p.thread_id = i.thread_id and p.user_id = i.user_id and i.thread_id = $1
     and i.user_id = any ($2::text[]) and i.user_id <> $3 and p.last_read_id < $4
 """
 
+# The last message up to one that everybody sees, if it is news of this reader.
+LAST_SHARED = """
+select m.message_id from thread_participant p
+join message m on m.thread_id = p.thread_id
+    and m.message_id > p.shown_read_id and m.message_id <= $3
+where p.thread_id = $1 and p.user_id = $2 and m.visible_to is null
+order by m.message_id desc limit 1
+"""
 MARK_READ = """
 update thread_participant set last_read_id = $3, last_read_ts = $4,
-    shown_read_id = case when $5 then $3 else shown_read_id end,
-    shown_read_ts = case when $5 then $4 else shown_read_ts end
+    shown_read_id = coalesce($5, shown_read_id),
+    shown_read_ts = case when $5::text is null then shown_read_ts else $4 end
 where thread_id = $1 and user_id = $2
 """
 RECOUNT_UNREAD = """
@@ -300,11 +322,13 @@ where (blocker_user = $1 and blocked_user = any ($2::text[]))
    or (blocked_user = $1 and blocker_user = any ($2::text[]))
 """
 
-# GCRA: takes one from the bucket and returns its state, or no row when it is empty.
+# GCRA: takes one from the bucket and returns its state, or no row when it is empty. A state far
+# ahead is from a clock that has been set back since, and counts for nothing.
 TAKE_FROM_BUCKET = """
 insert into rate_limit as r (bucket, tat) values ($1, $2::timestamptz + $3::interval)
-on conflict (bucket) do update set tat = greatest(r.tat, $2) + $3
-    where greatest(r.tat, $2) + $3 <= $2 + $4::interval
+on conflict (bucket) do update set
+    tat = $3 + case when r.tat > $2 + 2 * $4::interval then $2 else greatest(r.tat, $2) end
+    where r.tat > $2 + 2 * $4::interval or greatest(r.tat, $2) + $3 <= $2 + $4::interval
 returning tat
 """
 BUCKET = "select tat from rate_limit where bucket = $1"

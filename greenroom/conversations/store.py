@@ -1,8 +1,7 @@
 """The conversation store's port: what the rest of the room may ask of where conversations live."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from greenroom.conversations.model import (
     Cursor,
@@ -13,29 +12,7 @@ from greenroom.conversations.model import (
     Thread,
     ThreadDraft,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The first answer to a request that was made before under the same Idempotency-Key."""
-
-    status: int
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """An Idempotency-Key: the change happens once, and repeats get the first answer.
-
-    `answer` turns the change's result into the status and body to keep; it runs inside the
-    transaction of the change and must be pure.
-    """
-
-    caller: str
-    route: str
-    key: str
-    fingerprint: bytes
-    answer: Callable[[Any], Kept]
+from greenroom.platform.idempotency import KeepsAnswers, Kept, Once
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +24,8 @@ class Send:
     """What this send takes of the minute that one author may run ahead in one thread."""
     key: str | None = None
     fingerprint: bytes | None = None
+    visible_to: frozenset[str] | None = None
+    """Who of the participants may see it; None: everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +71,7 @@ class Changes:
     has_more: bool
 
 
-class ConversationStore(Protocol):
+class ConversationStore(KeepsAnswers, Protocol):
     """Where threads, messages, inbox rows and feeds live.
 
     Every adapter promises:

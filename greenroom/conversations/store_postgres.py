@@ -25,20 +25,18 @@ from greenroom.conversations.model import (
     ThreadKind,
 )
 from greenroom.conversations.pruning_postgres import prune
-from greenroom.conversations.rows_postgres import event_from, message_from, thread_from
+from greenroom.conversations.rows_postgres import LEFT, event_from, message_from, thread_from
 from greenroom.conversations.sends_postgres import SendBatches, append_in
 from greenroom.conversations.store import (
     Changes,
     InboxPage,
-    Kept,
     MessagePage,
-    Once,
     Send,
     Sent,
     Started,
     StartLimit,
 )
-from greenroom.kernel.clock import Clock
+from greenroom.kernel.clock import Clock, rfc3339
 from greenroom.kernel.errors import (
     ActionInvalidState,
     EditWindowClosed,
@@ -46,6 +44,7 @@ from greenroom.kernel.errors import (
     IdempotencyMismatch,
     MsgBlockedByUser,
     NotFound,
+    ParticipantMuted,
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
@@ -53,6 +52,7 @@ from greenroom.kernel.errors import (
 )
 from greenroom.kernel.ids import Randomness
 from greenroom.kernel.limits import Limits
+from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres import Session, unavailable_on_failure
 
 T = TypeVar("T")
@@ -220,12 +220,14 @@ class PostgresConversations(PostgresChanges):
         async def change(conn: Session) -> Message:
             message = await self._access_own_message(conn, author, thread_id, message_id)
             now = self._clock()
+            await self._check_not_muted(conn, author, thread_id, now)
             if message.deleted_at_ms is not None:
                 raise NotFound("This message has been deleted.")
             if message.body == body:
                 return message
             if now - message.created_at_ms > self._limits.edit_window_s * 1000:
                 raise EditWindowClosed
+            await self._check_passes_no_block(conn, message, author)
             await conn.execute(sql.KEEP_ORIGINAL, thread_id, message_id, now, author, "edit")
             await conn.execute(sql.EDIT_MESSAGE, thread_id, message_id, body, body_html, now)
             await self._tell_viewers(conn, EventType.MESSAGE_EDITED, message, author)
@@ -264,6 +266,23 @@ class PostgresConversations(PostgresChanges):
             raise ThreadLocked
         return message
 
+    async def _check_not_muted(
+        self, conn: Session, author: str, thread_id: str, now_ms: int
+    ) -> None:
+        until_ms = (await self._member(conn, author, thread_id))["blocked_until"]
+        if until_ms is not None and until_ms > now_ms:
+            raise ParticipantMuted(f"Until {rfc3339(until_ms)}.")
+
+    async def _check_passes_no_block(self, conn: Session, message: Message, author: str) -> None:
+        is_own = await conn.fetchval(
+            sql.BLOCK_ACROSS_MESSAGE, message.thread_id, message.id, author
+        )
+        if is_own:
+            raise MsgBlockedByUser
+        if is_own is not None:
+            # Nothing new may pass to the one who blocked; the clock could have said this as well.
+            raise EditWindowClosed
+
     async def mark_read(
         self, reader: str, thread_id: str, up_to: str, once: Once | None = None
     ) -> Thread | Kept:
@@ -282,13 +301,19 @@ class PostgresConversations(PostgresChanges):
         now = self._clock()
         people = await conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, reader)
         others = [row for row in people if row["user_id"] != reader]
-        is_shown = not any(row["is_blocked"] for row in others)
-        await conn.execute(sql.MARK_READ, thread_id, reader, up_to, now, is_shown)
+        shown = None
+        if not any(row["is_blocked"] for row in others):
+            # Not up_to itself: a message that only some may see must not show in their receipts.
+            shown = await conn.fetchval(sql.LAST_SHARED, thread_id, reader, up_to)
+        await conn.execute(sql.MARK_READ, thread_id, reader, up_to, now, shown)
         await conn.execute(sql.RECOUNT_UNREAD, reader, thread_id, up_to)
         await self._tell(conn, [reader], EventType.INBOX_CHANGED, thread_id, actor=reader)
-        if is_shown:
+        if shown is not None:
             told = [row["user_id"] for row in others if row["sees_thread"]]
-            await self._tell(conn, told, EventType.RECEIPT, thread_id, up_to, actor=reader)
+            # The receipt's time is the mark's: both are shown, and must agree.
+            await self._tell(
+                conn, told, EventType.RECEIPT, thread_id, shown, actor=reader, at_ms=now
+            )
         await self._publish(conn, "thread.read", reader, thread_id, message_id=up_to)
 
     async def add_participant(
@@ -338,7 +363,8 @@ class PostgresConversations(PostgresChanges):
             await conn.execute(sql.LEAVE_THREAD, thread_id, user_id)
             await conn.execute(sql.TOUCH_THREAD, thread_id, now)
             if await conn.fetchval(sql.REMOVE_INBOX_ROW, user_id, thread_id) is not None:
-                await self._tell(conn, [user_id], EventType.THREAD_CHANGED, thread_id, actor=by)
+                changed = EventType.THREAD_CHANGED
+                await self._tell(conn, [user_id], changed, thread_id, LEFT, actor=by)
             await self._tell_all(conn, thread_id, by)
             code = "participant.left" if by == user_id else "participant.removed"
             await self._say(conn, by, thread_id, code, user_id=user_id)

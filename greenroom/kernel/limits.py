@@ -15,6 +15,10 @@ class Limits:
     label_characters: int = 64
     participants: int = 50
     request_bytes: int = 256 * 1024
+    request_head_bytes: int = 32 * 1024
+    request_head_s: int = 30
+    request_body_s: int = 60
+    unread_close_s: int = 2
     messages_page: int = 50
     page: int = 100
 

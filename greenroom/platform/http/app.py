@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -73,12 +74,22 @@ async def _nothing() -> None:
 class _Route:
     """An endpoint with everything that can be prepared before the first request."""
 
-    __slots__ = ("admits", "body_limit", "decoder", "endpoint", "handler", "names", "read_query")
+    __slots__ = (
+        "admits",
+        "body_limit",
+        "decoder",
+        "endpoint",
+        "handler",
+        "name",
+        "names",
+        "read_query",
+    )
 
     def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
         self.endpoint = endpoint
         self.handler = endpoint.handler
         self.admits = _ADMITS[endpoint.who]
+        self.name = f"{endpoint.method} {endpoint.path}"
         self.names = endpoint.param_names
         self.read_query = query_reader(endpoint.query, plain=endpoint.plain)
         self.decoder: msgspec.json.Decoder[Any] | None = None
@@ -240,8 +251,22 @@ class HttpApp:
             key,
             fingerprint,
             exchange.corr_id,
+            route.name,
             headers,
         )
+
+    def refuse_unread(self, problem: Problem) -> bytes:
+        """The whole answer to what never became a request; the connection ends with it."""
+        corr_id = make_id("cor", self._clock(), self._randomness())
+        exchange = _Exchange("unread", {}, corr_id)
+        answer = self._refuse(exchange, problem)
+        answer.headers = {**(answer.headers or {}), "connection": "close"}
+        start, body = self._encode(exchange, answer)
+        self._account(exchange, problem.status, 0)
+        phrase = HTTPStatus(problem.status).phrase.encode("ascii")
+        lines = [b"HTTP/1.1 %d %s" % (problem.status, phrase)]
+        lines += [name + b": " + value for name, value in start["headers"]]
+        return b"\r\n".join([*lines, b"", body])
 
     def _refuse(self, exchange: _Exchange, error: Exception) -> Answer:
         problem = problem_from(error)

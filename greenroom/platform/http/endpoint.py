@@ -49,6 +49,8 @@ class Call:
     idempotency_key: str | None
     fingerprint: bytes
     corr_id: str
+    route: str = ""
+    """The endpoint's method and path as it is written, such as `POST /v1/threads`."""
     headers: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
 
     def header(self, name: str) -> str | None:

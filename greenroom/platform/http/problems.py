@@ -17,6 +17,22 @@ from greenroom.platform.http.endpoint import Answer
 CONTENT_TYPE = "application/problem+json"
 
 
+class RequestTooSlow(Problem):
+    """The request did not arrive in time"""
+
+    status = 408
+    code = "INVALID_REQUEST"
+    hint = "Send it again over a better connection."
+
+
+class HeadTooLarge(Problem):
+    """The request's address and headers are larger than is taken here"""
+
+    status = 431
+    code = "PAYLOAD_TOO_LARGE"
+    hint = "Send fewer and shorter headers."
+
+
 def problem_from(error: Exception) -> Problem:
     """What a client may know of an error. Lost connections and timeouts pass, so they are 503."""
     if isinstance(error, Problem):

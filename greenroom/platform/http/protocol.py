@@ -5,6 +5,7 @@ wake-up for the client. Here they wait for the end of the event loop's turn and 
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -12,27 +13,46 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 class CoalescingProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(_Coalesced(transport, self.loop))  # type: ignore[arg-type]
+        close = self._closer(transport)
+        super().connection_made(_Coalesced(transport, self.loop, close))  # type: ignore[arg-type]
+
+    def _closer(self, transport: asyncio.Transport) -> Callable[[], None]:
+        """How the connection is closed once everything has been handed over."""
+        return transport.close
 
 
 class _Coalesced:
-    """A transport whose writes of one turn become one write."""
+    """A transport whose writes of one turn become one write. Nothing is written after `close`."""
 
-    __slots__ = ("_loop", "_transport", "_waiting")
+    __slots__ = ("_close", "_is_closed", "_loop", "_transport", "_waiting")
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        close: Callable[[], None],
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._close = close
+        self._is_closed = False
         self._waiting: list[bytes] = []
 
     def write(self, data: bytes) -> None:
+        if self._is_closed:
+            return
         if not self._waiting:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
 
     def close(self) -> None:
         self._flush()
-        self._transport.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._close()
+
+    def is_closing(self) -> bool:
+        return self._is_closed or self._transport.is_closing()
 
     def _flush(self) -> None:
         if self._waiting and not self._transport.is_closing():

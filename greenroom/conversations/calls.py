@@ -1,0 +1,137 @@
+"""The bodies, queries and answers of this room's calls."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from greenroom.conversations.wire import EventView, InboxView, MessageView, RoleName, ThreadView
+
+ClientId = Annotated[
+    str,
+    Meta(description="Your own id for this send, 1–64 characters; a repeat returns the first."),
+]
+Body = Annotated[
+    str, Meta(description="At most 2000 characters; a subset of Markdown. Never cut: refused.")
+]
+MessageId = Annotated[str, Meta(description="The id of a message in this thread.")]
+
+
+class FirstMessage(Struct, frozen=True, forbid_unknown_fields=True):
+    client_id: ClientId
+    body: Body
+
+
+class NewThread(Struct, frozen=True, forbid_unknown_fields=True):
+    """`to` is one user id or several."""
+
+    kind: Literal["inquiry", "invite"]
+    to: str | list[str]
+    first_message: FirstMessage
+    role_context: str | None = None
+    subject: str | None = None
+    job_id: str | None = None
+
+
+class ThreadStarted(Struct, frozen=True):
+    """`request` is the gate of a first contact; null where none is needed."""
+
+    thread: ThreadView
+    message: MessageView
+    request: None = None
+
+
+class ThreadItem(Struct, frozen=True):
+    thread: ThreadView
+    inbox: InboxView
+
+
+class ThreadPage(Struct, frozen=True):
+    thread: ThreadView
+    inbox: InboxView
+    sync_cursor: str
+
+
+class ThreadOnly(Struct, frozen=True):
+    thread: ThreadView
+
+
+class InboxOnly(Struct, frozen=True):
+    inbox: InboxView
+
+
+class InboxQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    folder: Literal["all"] = "all"
+    cursor: str | None = None
+    limit: int = 50
+
+
+class InboxCounts(Struct, frozen=True):
+    """Threads with something unread, per folder."""
+
+    all: int
+
+
+class InboxAnswer(Struct, frozen=True):
+    items: list[ThreadItem]
+    next_cursor: str | None
+    counts: InboxCounts
+    sync_cursor: str
+
+
+class MessagesQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`before` and `after` take a message id; without them, the newest page."""
+
+    before: str | None = None
+    after: str | None = None
+    limit: int = 50
+
+
+class MessagesAnswer(Struct, frozen=True):
+    items: list[MessageView]
+    has_more: bool
+    sync_cursor: str
+
+
+class NewMessage(Struct, frozen=True, forbid_unknown_fields=True):
+    """`client_id` is the sender's own id for this send: a repeat returns the first message."""
+
+    client_id: ClientId
+    body: Body
+    reply_to: MessageId | None = None
+
+
+class MessageEdit(Struct, frozen=True, forbid_unknown_fields=True):
+    body: Body
+
+
+class ReadUpTo(Struct, frozen=True, forbid_unknown_fields=True):
+    up_to: MessageId
+
+
+class NewParticipant(Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: str
+    role: RoleName
+
+
+class Promotion(Struct, frozen=True, forbid_unknown_fields=True):
+    """The booking that the thread is now about: a group or a single leg."""
+
+    group_id: str | None = None
+    leg_id: str | None = None
+
+
+class NewBlock(Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: str
+
+
+class SyncQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Without `since`, from the oldest event kept."""
+
+    since: str | None = None
+    limit: int = 100
+
+
+class SyncAnswer(Struct, frozen=True):
+    events: list[EventView]
+    cursor: str
+    has_more: bool

@@ -1,0 +1,376 @@
+"""Each call against each kind of caller, state and repeat; the reference says which calls exist.
+
+A call without an entry in `TABLE` fails here, and so does an entry without a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import httpx
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from conftest import Api, Client, Json, Person
+
+NOBODY = "msg_019e33c9ac00zzzzzzzzzzzzzz"
+NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
+PERSON: Json = {"person": []}
+BACKEND: Json = {"backend": []}
+WITHOUT_KEY: set[str] = set()
+"""POST calls that change nothing, and so take no Idempotency-Key."""
+
+
+@dataclass
+class Scene:
+    """Ann wrote to Bob; Carl has nothing to do with it, Dora is known to the marketplace."""
+
+    api: Api
+    pool: asyncpg.Pool
+    ann: Person
+    bob: Person
+    carl: Person
+    dora: Person
+    thread_id: str
+    message_id: str
+
+
+@dataclass(frozen=True)
+class Request:
+    path: dict[str, str] = field(default_factory=dict)
+    json: Any = None
+    query: Json | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to make one call, and what it answers.
+
+    `valid` is a request that succeeds for Ann, or for the backend where only that may call.
+    `repeated` is the status of the same request again. `wrong` is a request that meets the problem
+    `code` once `spoil` has been done to the scene. `other` changes the body under the same key.
+    """
+
+    valid: Callable[[Scene], Request]
+    status: int = 200
+    repeated: int = 200
+    wrong: Callable[[Scene], Request] | None = None
+    code: str = ""
+    spoil: str = ""
+    other: Callable[[Scene], Json] = lambda _: {}
+
+
+def of_thread(scene: Scene, json: Any = None, query: Json | None = None) -> Request:
+    return Request({"thread_id": scene.thread_id}, json, query)
+
+
+def of_message(scene: Scene, json: Any = None) -> Request:
+    return Request({"thread_id": scene.thread_id, "message_id": scene.message_id}, json)
+
+
+def new_thread(scene: Scene) -> Request:
+    first = {"client_id": "first", "body": "Hello"}
+    return Request(json={"kind": "inquiry", "to": scene.dora.id, "first_message": first})
+
+
+def new_participant(scene: Scene) -> Request:
+    return of_thread(scene, {"user_id": scene.dora.id, "role": "host"})
+
+
+def leaving(scene: Scene) -> Request:
+    return Request({"thread_id": scene.thread_id, "user_id": "me"})
+
+
+LOCK = "update thread set locked = true where thread_id = $1"
+MAKE_OLD = "update message set created_at = created_at - interval '1 hour' where thread_id = $1"
+BLOCK_DORA = """insert into user_block
+    select opened_by_user, replace(opened_by_user, 'ann', 'dora'), now()
+    from thread where thread_id = $1"""
+FILL = """insert into thread_participant (thread_id, user_id, role, status, joined_at)
+    select $1, 'crowd.' || n, 'host', 'active', now() from generate_series(1, 48) n"""
+PROMOTE = "update thread set kind = 'project', leg_id = 'leg_other' where thread_id = $1"
+
+TABLE: dict[str, Entry] = {
+    "send_message": Entry(
+        lambda s: of_thread(s, {"client_id": "second", "body": "Are you free?"}),
+        status=201,
+        wrong=lambda s: of_thread(s, {"client_id": "second", "body": "Are you free?"}),
+        code="THREAD_LOCKED",
+        spoil=LOCK,
+        other=lambda _: {"client_id": "third"},
+    ),
+    "list_messages": Entry(
+        lambda s: of_thread(s, query={"limit": 50}),
+        wrong=lambda s: of_thread(s, query={"before": s.message_id, "after": s.message_id}),
+        code="INVALID_REQUEST",
+    ),
+    "edit_message": Entry(
+        lambda s: of_message(s, {"body": "Hello again"}),
+        wrong=lambda s: of_message(s, {"body": "Hello again"}),
+        code="EDIT_WINDOW_CLOSED",
+        spoil=MAKE_OLD,
+    ),
+    "delete_message": Entry(of_message, wrong=of_message, code="THREAD_LOCKED", spoil=LOCK),
+    "start_thread": Entry(
+        new_thread,
+        status=201,
+        wrong=new_thread,
+        code="MSG_BLOCKED_BY_USER",
+        spoil=BLOCK_DORA,
+        other=lambda _: {"subject": "Something else"},
+    ),
+    "get_thread": Entry(
+        of_thread, wrong=lambda _: Request({"thread_id": NOWHERE}), code="THREAD_NOT_FOUND"
+    ),
+    "add_participant": Entry(
+        new_participant,
+        wrong=new_participant,
+        code="ACTION_INVALID_STATE",
+        spoil=FILL,
+        other=lambda _: {"role": "seller"},
+    ),
+    "remove_participant": Entry(
+        leaving,
+        status=204,
+        repeated=404,
+        wrong=lambda s: Request({"thread_id": s.thread_id, "user_id": s.dora.id}),
+        code="USER_NOT_FOUND",
+    ),
+    "promote_thread": Entry(
+        lambda s: of_thread(s, {"leg_id": "leg_1"}),
+        wrong=lambda s: of_thread(s, {"leg_id": "leg_1"}),
+        code="ACTION_INVALID_STATE",
+        spoil=PROMOTE,
+        other=lambda _: {"leg_id": "leg_2"},
+    ),
+    "mark_read": Entry(
+        lambda s: of_thread(s, {"up_to": s.message_id}),
+        wrong=lambda s: of_thread(s, {"up_to": NOBODY}),
+        code="NOT_FOUND",
+        other=lambda _: {"up_to": NOBODY},
+    ),
+    "get_inbox": Entry(
+        lambda _: Request(query={"limit": 100}),
+        wrong=lambda _: Request(query={"cursor": "nonsense"}),
+        code="INVALID_REQUEST",
+    ),
+    "sync": Entry(
+        lambda _: Request(),
+        wrong=lambda _: Request(query={"since": "nonsense"}),
+        code="INVALID_REQUEST",
+    ),
+    "block_user": Entry(
+        lambda s: Request(json={"user_id": s.bob.id}),
+        status=204,
+        repeated=204,
+        wrong=lambda _: Request(json={"user_id": "nobody"}),
+        code="USER_NOT_FOUND",
+        other=lambda s: {"user_id": s.dora.id},
+    ),
+    "unblock_user": Entry(lambda s: Request({"user_id": s.bob.id}), status=204, repeated=204),
+    "put_user": Entry(
+        lambda s: Request({"user_id": f"new.{s.ann.id}"}, {"display_name": "New"}),
+        status=201,
+        wrong=lambda s: Request({"user_id": s.ann.id}, {"timezone": "Atlantis"}),
+        code="INVALID_REQUEST",
+    ),
+    "get_me": Entry(lambda _: Request()),
+    "get_healthz": Entry(lambda _: Request()),
+    "get_readyz": Entry(lambda _: Request()),
+    "get_metrics": Entry(lambda _: Request()),
+    "get_openapi": Entry(lambda _: Request()),
+    "get_docs": Entry(lambda _: Request()),
+}
+
+
+class Operation:
+    """One call of the reference."""
+
+    def __init__(self, document: Json, name: str) -> None:
+        self.name = name
+        self._components = document["components"]
+        self.method, self.path, self.about = next(
+            (method.upper(), path, about)
+            for path, methods in document["paths"].items()
+            for method, about in methods.items()
+            if about["operationId"] == name
+        )
+
+    @property
+    def takes_key(self) -> bool:
+        return any(each["name"] == "Idempotency-Key" for each in self.about.get("parameters", ()))
+
+    def caller(self, scene: Scene) -> Client:
+        if not self.about["security"]:
+            return scene.api.anonymous
+        return scene.ann if PERSON in self.about["security"] else scene.api.backend
+
+    async def call(
+        self, caller: Client, request: Request, key: str | None = None
+    ) -> httpx.Response:
+        """Makes the call; whatever comes back must be as the reference says."""
+        path = self.path.format(**request.path)
+        answer = await caller.call(self.method, path, request.json, params=request.query, key=key)
+        self._check_documented(answer)
+        return answer
+
+    async def refusal(self, caller: Client, request: Request) -> tuple[int, str]:
+        answer = await self.call(caller, request)
+        assert answer.status_code >= 400, f"{self.name} was not refused: {answer.text}"
+        return answer.status_code, answer.json()["code"]
+
+    def _check_documented(self, answer: httpx.Response) -> None:
+        documented = self.about["responses"].get(str(answer.status_code))
+        assert documented, f"{self.name} answered {answer.status_code}: {answer.text}"
+        if "content" not in documented:
+            assert answer.content == b""
+            return
+        [(media, content)] = documented["content"].items()
+        assert answer.headers["content-type"].startswith(media)
+        if "json" in media:
+            schema = {**content["schema"], "components": self._components}
+            Draft202012Validator(schema).validate(answer.json())
+        if answer.status_code >= 400:
+            assert f"`{answer.json()['code']}`" in documented["description"]
+
+
+@pytest.fixture(scope="module")
+async def document(api: Api) -> Json:
+    body: Json = (await api.anonymous.get("/openapi.json")).json()
+    return body
+
+
+@pytest.fixture
+async def scene(api: Api, pool: asyncpg.Pool) -> Scene:
+    ann, bob, carl, dora = await api.people("ann", "bob", "carl", "dora")
+    started = await ann.start(bob)
+    thread_id, message_id = started["thread"]["id"], started["message"]["id"]
+    return Scene(api, pool, ann, bob, carl, dora, thread_id, message_id)
+
+
+@pytest.fixture(params=TABLE)
+def name(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def entry(name: str) -> Entry:
+    return TABLE[name]
+
+
+@pytest.fixture
+def operation(document: Json, name: str) -> Operation:
+    return Operation(document, name)
+
+
+def test_every_call_has_an_entry_and_every_entry_a_call(document: Json) -> None:
+    documented = {
+        about["operationId"] for methods in document["paths"].values() for about in methods.values()
+    }
+    assert documented == set(TABLE)
+
+
+def test_every_call_that_may_meet_a_wrong_state_has_one(document: Json) -> None:
+    without = {name for name, entry in TABLE.items() if entry.wrong is None}
+    anyone = {name for name in TABLE if not Operation(document, name).about["security"]}
+    assert without - anyone == {"get_me", "unblock_user"}
+
+
+def test_every_post_takes_an_idempotency_key(document: Json) -> None:
+    operations = [Operation(document, name) for name in TABLE]
+    without = {each.name for each in operations if each.method == "POST" and not each.takes_key}
+    assert without == WITHOUT_KEY
+
+
+async def test_anonymous(operation: Operation, entry: Entry, scene: Scene) -> None:
+    answer = await operation.call(scene.api.anonymous, entry.valid(scene))
+    if not operation.about["security"]:
+        assert answer.status_code == 200
+        return
+    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_wrong_kind_of_caller(operation: Operation, entry: Entry, scene: Scene) -> None:
+    wrong = {"person": scene.api.backend, "backend": scene.ann}
+    admitted = {kind for each in operation.about["security"] for kind in each}
+    if len(admitted) == 1:
+        [kind] = admitted
+        refusal = await operation.refusal(wrong[kind], entry.valid(scene))
+        assert refusal == (403, "FORBIDDEN")
+
+
+async def test_outsider_cannot_tell_a_thread_from_none(
+    operation: Operation, entry: Entry, scene: Scene
+) -> None:
+    if "{thread_id}" not in operation.path or PERSON not in operation.about["security"]:
+        return
+    request = entry.valid(scene)
+    missing = replace(request, path={**request.path, "thread_id": NOWHERE})
+    there = await operation.call(scene.carl, request)
+    nowhere = await operation.call(scene.carl, missing)
+    assert (there.status_code, there.json()["code"]) == (404, "THREAD_NOT_FOUND")
+    assert {**there.json(), "corr_id": ""} == {**nowhere.json(), "corr_id": ""}
+    volatile = ("x-correlation-id", "content-length")
+    assert {k: v for k, v in there.headers.items() if k not in volatile} == {
+        k: v for k, v in nowhere.headers.items() if k not in volatile
+    }
+
+
+async def test_member(operation: Operation, entry: Entry, scene: Scene) -> None:
+    answer = await operation.call(operation.caller(scene), entry.valid(scene))
+    assert answer.status_code == entry.status
+
+
+async def test_backend_where_both_may_call(
+    operation: Operation, entry: Entry, scene: Scene
+) -> None:
+    if PERSON in operation.about["security"] and BACKEND in operation.about["security"]:
+        request = entry.valid(scene)
+        if request.path.get("user_id") == "me":
+            request.path["user_id"] = scene.bob.id
+        answer = await operation.call(scene.api.backend, request)
+        assert answer.status_code == entry.status
+
+
+async def test_wrong_state(operation: Operation, entry: Entry, scene: Scene) -> None:
+    if entry.wrong is None:
+        return
+    if entry.spoil:
+        await scene.pool.execute(entry.spoil, scene.thread_id)
+    _, code = await operation.refusal(operation.caller(scene), entry.wrong(scene))
+    assert code == entry.code
+
+
+async def test_body_with_an_unknown_field(operation: Operation, entry: Entry, scene: Scene) -> None:
+    request = entry.valid(scene)
+    if request.json is not None:
+        misspelt = replace(request, json={**request.json, "bdoy": "Hello"})
+        refusal = await operation.refusal(operation.caller(scene), misspelt)
+        assert refusal == (400, "INVALID_REQUEST")
+
+
+async def test_repeat(operation: Operation, entry: Entry, scene: Scene) -> None:
+    caller, request = operation.caller(scene), entry.valid(scene)
+    assert (await operation.call(caller, request)).status_code == entry.status
+    assert (await operation.call(caller, request)).status_code == entry.repeated
+
+
+async def test_repeat_under_a_key(operation: Operation, entry: Entry, scene: Scene) -> None:
+    if not operation.takes_key:
+        return
+    caller, request = operation.caller(scene), entry.valid(scene)
+    first = await operation.call(caller, request, key="k 1")
+    again = await operation.call(caller, request, key="k 1")
+    # A send's key stands for its message, which may have changed since; the rest is kept whole.
+    is_send = operation.name == "send_message"
+    assert again.status_code == (200 if is_send else first.status_code)
+    assert again.content == first.content
+    changed = replace(request, json={**request.json, **entry.other(scene)})
+    mismatch = await operation.call(caller, changed, key="k 1")
+    assert (mismatch.status_code, mismatch.json()["code"]) == (422, "IDEMPOTENCY_MISMATCH")
