@@ -25,6 +25,8 @@ PASSING_FAILURES = (
     asyncpg.TransactionRollbackError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InterfaceError,
+    # A connection that was told of the server's end while it was idle.
+    asyncpg.InternalClientError,
 )
 
 

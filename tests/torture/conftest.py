@@ -1,0 +1,59 @@
+"""An embedded PostgreSQL of our own, because it is going to be killed."""
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from greenroom.platform.embedded_postgres import EmbeddedPostgres
+
+from .site import Server, Talk
+
+StartTalk = Callable[..., Awaitable[Talk]]
+
+
+@pytest.fixture(scope="package")
+def home() -> Iterator[Path]:
+    # Not pytest's tmp_path: only root may enter that, and the database does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="greenroom-torture-"))
+    folder.chmod(0o755)
+    database = EmbeddedPostgres(folder)
+    database.acquire()
+    try:
+        yield folder
+    finally:
+        database.release()
+        EmbeddedPostgres(folder).stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def seed() -> random.Random:
+    """Printed with a failure, as pytest shows what a failed test wrote."""
+    given = os.environ.get("GREENROOM_SEED")
+    number = int(given) if given else random.SystemRandom().randrange(1 << 32)
+    print(f"replay with GREENROOM_SEED={number}")
+    return random.Random(number)
+
+
+@pytest.fixture
+async def start_talk(home: Path) -> AsyncIterator[StartTalk]:
+    """A running server with two people who have threads on it; all of it ends with the test."""
+    begun: list[Talk] = []
+
+    async def start_one(*, threads: int = 3, workers: int = 1) -> Talk:
+        server = Server(home, workers=workers)
+        talk = Talk(server, f"{random.SystemRandom().randrange(1 << 40):x}")
+        begun.append(talk)
+        await server.start()
+        await talk.begin(threads)
+        return talk
+
+    yield start_one
+    for talk in begun:
+        await talk.close()
+        await talk.server.end()
