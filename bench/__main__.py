@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import fill, limits, load
+from bench.bulk import bulk
+from bench.pages import inboxes, pages
 from bench.product import Product, product
-from greenroom.kernel.clock import system_clock
+from bench.report import Row, at_least, at_most, say
 
 BODY = "Hello there, are you free on Saturday afternoon? We need two hours."
 PAIRS = 1000
@@ -36,15 +38,6 @@ FULL = Scale(sends=60_000, batches=800, pgbench_s=10, messages=1_000_000, pages=
 QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    name: str
-    measured: str
-    ratio: float
-    bound: str
-    holds: bool
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts, to see that it runs")
@@ -56,11 +49,14 @@ def main() -> int:
 
 
 def measure(server: Product, scale: Scale) -> list[Row]:
-    _say("filling threads")
+    say("filling threads")
     asyncio.run(fill.fill_threads(server.database_url, 0, LARGE))
     rest_mb = server.resident_mb()
-    rows = [*_sends(server, scale), _latency(server, scale), *_pages(server, scale)]
-    rows.append(_at_most("server at rest", f"{rest_mb:.0f} MB", rest_mb / 120, 1.0, "120 MB"))
+    rows = [*_sends(server, scale), _latency(server, scale)]
+    rows += pages(server, scale.messages, scale.pages, (SMALL, LARGE))
+    rows += inboxes(server, scale.pages)
+    rows.append(bulk(server, scale.messages))
+    rows.append(at_most("server at rest", f"{rest_mb:.0f} MB", rest_mb / 120, 1.0, "120 MB"))
     return rows
 
 
@@ -68,17 +64,17 @@ def _sends(server: Product, scale: Scale) -> list[Row]:
     # Twice and in turns, because a machine's mood changes within a minute.
     rates, batched, single = [], [], []
     for turn in range(2):
-        _say(f"sends at 256 connections ({turn + 1} of 2)")
+        say(f"sends at 256 connections ({turn + 1} of 2)")
         requests = _send_requests(server, scale.sends // 2, f"a{turn}")
         result = load.run(server.port, requests, 256, warm_up=len(requests) // 10).require(201)
         rates.append(result.per_second)
-        _say(f"the batched limit ({turn + 1} of 2)")
+        say(f"the batched limit ({turn + 1} of 2)")
         batched.append(
             limits.batched_limit(
                 server.database_url, 0, PAIRS - 1, BODY, scale.batches // 2, f"b{turn}"
             )
         )
-        _say(f"one statement per send, by pgbench ({turn + 1} of 2)")
+        say(f"one statement per send, by pgbench ({turn + 1} of 2)")
         single.append(
             limits.one_statement_per_send(
                 server.database_url, 0, PAIRS - 1, BODY, scale.pgbench_s // 2
@@ -87,8 +83,8 @@ def _sends(server: Product, scale: Scale) -> list[Row]:
     rate, batched_rate, single_rate = (sum(each) / 2 for each in (rates, batched, single))
     shown = f"{rate:,.0f}/s of {batched_rate:,.0f}/s"
     return [
-        _at_least("sends / batched limit", shown, rate / batched_rate, 0.25, "aim 0.40"),
-        _at_least(
+        at_least("sends / batched limit", shown, rate / batched_rate, 0.25, "aim 0.40"),
+        at_least(
             "sends / one statement per send (pgbench)",
             f"{rate:,.0f}/s of {single_rate:,.0f}/s",
             rate / single_rate,
@@ -99,46 +95,11 @@ def _sends(server: Product, scale: Scale) -> list[Row]:
 
 
 def _latency(server: Product, scale: Scale) -> Row:
-    _say("latency at 32 connections")
+    say("latency at 32 connections")
     requests = _send_requests(server, scale.sends // 4, "l")
     result = load.run(server.port, requests, 32, warm_up=len(requests) // 10).require(201)
     p50, p99 = result.percentile_ms(50), result.percentile_ms(99)
-    return _at_most("send p99 / p50 at 32 connections", f"{p99:.1f} / {p50:.1f} ms", p99 / p50, 4.0)
-
-
-def _pages(server: Product, scale: Scale) -> list[Row]:
-    start_ms = system_clock() - scale.messages - 60_000
-    for number, count in ((SMALL, 1000), (LARGE, scale.messages)):
-        _say(f"filling a thread with {count:,} messages")
-        asyncio.run(fill.fill_messages(server.database_url, number, count, start_ms))
-    _say("pages")
-    rows = []
-    for name, path in (("thread page", _thread_path), ("sync page", _sync_path)):
-        costs = {number: [] for number in (SMALL, LARGE)}  # type: dict[int, list[float]]
-        for _ in range(4):
-            for number, costs_ms in costs.items():
-                call = load.request("GET", path(server, number, scale), _seller(server, number))
-                result = load.run(server.port, [call] * (scale.pages // 4), 1).require(200)
-                costs_ms.append(result.percentile_ms(50))
-        small, large = min(costs[SMALL]), min(costs[LARGE])
-        shown = f"{large:.2f} ms at {scale.messages:,}, {small:.2f} ms at 1,000"
-        rows.append(_at_most(name, shown, large / small, 1.3))
-    return rows
-
-
-def _thread_path(_: Product, number: int, __: Scale) -> str:
-    return f"/v1/threads/{fill.thread_id(number)}/messages"
-
-
-def _sync_path(server: Product, number: int, scale: Scale) -> str:
-    """The last 100 events."""
-    count = 1000 if number == SMALL else scale.messages
-    epoch = asyncio.run(fill.epoch(server.database_url))
-    return f"/v1/sync?since={epoch}-{count - 100:x}"
-
-
-def _seller(server: Product, number: int) -> str:
-    return server.token(fill.people(number)[1])
+    return at_most("send p99 / p50 at 32 connections", f"{p99:.1f} / {p50:.1f} ms", p99 / p50, 4.0)
 
 
 def _send_requests(server: Product, count: int, name: str) -> list[bytes]:
@@ -151,18 +112,6 @@ def _send_requests(server: Product, count: int, name: str) -> list[bytes]:
         path = f"/v1/threads/{fill.thread_id(number)}/messages"
         requests.append(load.request("POST", path, tokens[author], body))
     return requests
-
-
-def _at_least(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
-    return Row(name, measured, ratio, f"≥ {bound:g} {aim}".strip(), ratio >= bound)
-
-
-def _at_most(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
-    return Row(name, measured, ratio, f"≤ {bound:g} {aim}".strip(), ratio <= bound)
-
-
-def _say(text: str) -> None:
-    print(f"· {text}", file=sys.stderr, flush=True)
 
 
 def _print(rows: list[Row], scale: Scale) -> None:

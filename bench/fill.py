@@ -17,8 +17,8 @@ with made as (
     insert into thread (thread_id, kind, opened_by_user, last_msg_ts, created_at, updated_at)
     select thread_id, 'inquiry', buyer, at, at, at from made
 ), rows as (
-    insert into inbox_index (user_id, thread_id, last_msg_ts)
-    select unnest(array[buyer, seller]), thread_id, at from made
+    insert into inbox_index (user_id, thread_id, kind, last_msg_ts)
+    select unnest(array[buyer, seller]), thread_id, 'inquiry', at from made
 )
 select count(*) from made
 """
@@ -91,5 +91,54 @@ async def epoch(url: str) -> str:
     connection = await asyncpg.connect(url)
     try:
         return str(await connection.fetchval("select epoch from feed_epoch"))
+    finally:
+        await connection.close()
+
+
+# One person in many threads, each with a message, a twentieth of them unread.
+MANY_THREADS = """
+with made as (
+    select i, 'thr_' || $1 || lpad(to_hex(i), 20, '0') as thread_id, $1 || i as other,
+        now() - i * interval '1 minute' as at
+    from generate_series(1, $2::int) i
+), stamped as (
+    select *, 'msg_' || lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
+        || lpad(to_hex(i), 14, '0') as message_id from made
+), people as (
+    insert into app_user (user_id, display_name, created_at, updated_at)
+    select other, 'Person ' || i, at, at from made union all select $1, 'Many', now(), now()
+), heads as (
+    insert into feed_head (user_id) select other from made union all select $1
+), threads as (
+    insert into thread (thread_id, kind, subject, opened_by_user, last_seq, last_msg_ts,
+                        created_at, updated_at)
+    select thread_id, case i % 5 when 0 then 'project' else 'inquiry' end, 'Thread ' || i, other,
+        1, at, at, at from made
+), messages as (
+    insert into message (thread_id, message_id, seq, sender_user, kind, body_text, created_at)
+    select thread_id, message_id, 1, other, 'text', 'Are you free?', at from stamped
+), rows as (
+    insert into inbox_index (user_id, thread_id, kind, last_msg_ts, last_message_id, unread_count,
+                             awaits_reply)
+    select u, thread_id, case i % 5 when 0 then 'project' else 'inquiry' end, at, message_id,
+        case when u = $1 and i % 20 = 0 then 1 else 0 end, u = $1
+    from stamped, unnest(array[$1, other]) u
+)
+select count(*) from made
+"""
+MANY_PARTICIPANTS = """
+insert into thread_participant (thread_id, user_id, role, status, joined_at, last_read_id)
+select i.thread_id, i.user_id, case i.user_id when $1 then 'seller' else 'buyer' end, 'active',
+    i.last_msg_ts, case when i.unread_count = 0 then i.last_message_id else '' end
+from inbox_index i where i.thread_id like 'thr_' || $1 || '%'
+"""
+
+
+async def fill_inbox(url: str, user_id: str, count: int) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.fetchval(MANY_THREADS, user_id, count)
+        await connection.execute(MANY_PARTICIPANTS, user_id)
+        await connection.execute("vacuum analyze")
     finally:
         await connection.close()

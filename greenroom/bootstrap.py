@@ -1,6 +1,6 @@
 """The composition root: the only place that knows which adapter stands behind which port."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -10,10 +10,13 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.rest import AccountsRest
 from greenroom.accounts.store_postgres import PostgresAccountStore
-from greenroom.conversations.actions import Conversations
+from greenroom.conversations.pairs import PairConversations
 from greenroom.conversations.rest import ConversationsRest
+from greenroom.conversations.simple import SimpleRest
 from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.store_postgres import PostgresConversations
+from greenroom.conversations.upkeep import ConversationUpkeep
+from greenroom.conversations.upkeep_postgres import PostgresUpkeep
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.ids import Randomness, system_randomness
 from greenroom.maintenance import Maintenance
@@ -62,8 +65,16 @@ class Rooms:
         self.store: ConversationStore = PostgresConversations(
             self._pool, self._send_pool, clock=clock, randomness=randomness, limits=limits
         )
-        self.conversations = Conversations(
-            self.store, self.accounts, clock=clock, randomness=randomness, limits=limits
+        self.upkeep: ConversationUpkeep = PostgresUpkeep(
+            self._pool, clock=clock, randomness=randomness, limits=limits
+        )
+        self.conversations = PairConversations(
+            self.store,
+            self.accounts,
+            clock=clock,
+            randomness=randomness,
+            limits=limits,
+            require_job=settings.require_job,
         )
 
     async def __aenter__(self) -> Self:
@@ -75,11 +86,17 @@ class Rooms:
     async def __aexit__(self, *_: object) -> None:
         await self.store.close()
 
-    def endpoints(self) -> list[Endpoint]:
+    async def prune(self) -> dict[str, int]:
+        """One round of forgetting what is past its keeping time."""
+        return {**await self.store.prune(), **await self.upkeep.prune_messages()}
+
+    def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         ours = [
+            *extra,
             *ConversationsRest(
                 self.conversations, clock=self.clock, limits=self.settings.limits
             ).endpoints(),
+            *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
         ]
         standard = standard_endpoints(
@@ -118,10 +135,10 @@ def jwt_secret(settings: Settings) -> bytes:
     return load_or_create_secret(settings.home / "jwt-secret")
 
 
-def http_app(rooms: Rooms) -> HttpApp:
-    """The server's app: rooms and maintenance run while it does."""
+def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
+    """The server's app: rooms and maintenance run while it does; `extra` calls beside theirs."""
     limits = rooms.settings.limits
-    maintenance = Maintenance(rooms.store.prune, interval_s=limits.maintenance_interval_s)
+    maintenance = Maintenance(rooms.prune, interval_s=limits.maintenance_interval_s)
 
     async def startup() -> None:
         await rooms.__aenter__()
@@ -132,7 +149,7 @@ def http_app(rooms: Rooms) -> HttpApp:
         await rooms.__aexit__()
 
     return HttpApp(
-        rooms.endpoints(),
+        rooms.endpoints(extra),
         authenticate=rooms.accounts.authenticate,
         limits=limits,
         allowed_origins=rooms.settings.allowed_origins,

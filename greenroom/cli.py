@@ -12,12 +12,17 @@ import asyncpg
 from greenroom import __version__
 from greenroom.accounts.model import ApiKey
 from greenroom.bootstrap import Rooms, database, http_app
-from greenroom.demo import load_sample, welcome
+from greenroom.cli_upkeep import register as register_upkeep
+from greenroom.demo.bulk import MESSAGES_PER_THREAD, Bulk, load_bulk
+from greenroom.demo.rest import DemoRest
+from greenroom.demo.sample import load_sample
+from greenroom.demo.welcome import contents, describe_sample, welcome
 from greenroom.doctor import MissingError, address_complaint, examine, signing_secret
 from greenroom.kernel.clock import rfc3339, system_clock
 from greenroom.kernel.errors import InvalidRequest, NotFound, Problem
 from greenroom.platform.auth import DESKS, is_user_id, sign_token
 from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from greenroom.platform.http.app import HttpApp
 from greenroom.platform.logs import configure_logging
 from greenroom.platform.migrations import MigrationError, migrate
 from greenroom.platform.termination import run_until_sigterm, unwind_on_sigterm
@@ -72,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         option("--port", type=_whole(0, 65535), help="port, 0: any free (GREENROOM_PORT, 8000)")
         option("--workers", type=_whole(1, WORKERS), help="processes (GREENROOM_WORKERS, 1)")
         option("--fd", type=int, help=argparse.SUPPRESS)
+        if command is _demo:
+            option("--seed", type=_whole(0, 10**9), default=1, help="of the sample's chances (1)")
+            option("--messages", type=_whole(1, 10**9), help="generate so many more messages")
+            option("--threads", type=_whole(1, 10**8), help="… in so many threads (1 per 40)")
+            option("--load-only", action="store_true", help="load the sample, then exit")
 
     _add(commands, "migrate", _migrate, "bring the database's tables up to date", as_json=True)
 
@@ -95,6 +105,8 @@ def _parser() -> argparse.ArgumentParser:
     _add(db, "stop", _db_stop, "stop it")
     _add(db, "status", _db_status, "say whether it runs", as_json=True)
     _add(db, "url", _db_url, "print its address, password included")
+
+    register_upkeep(commands, _add, _add_group)
 
     _add(commands, "version", _version, "print the version", as_json=True)
     return parser
@@ -138,20 +150,59 @@ def _serve(args: argparse.Namespace, settings: Settings) -> int:
         signing_secret(settings)
     with database(settings) as url:
         run_until_sigterm(migrate(url))
-        return _run_server(settings, url, lambda _: None)
+        return serve(
+            lambda: http_app(Rooms(settings, url)),
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            limits=settings.limits,
+        )
 
 
 def _demo(args: argparse.Namespace, settings: Settings) -> int:
     configure_logging()
+    if args.fd is not None:
+        with database(settings) as url:
+            return serve_one(lambda: _demo_app(settings, url), fd=args.fd, limits=settings.limits)
     settings = _with_options(args, settings)
-    _check_address(settings)
+    bulk = _bulk(args)
+    if not args.load_only:
+        _check_address(settings)
     signing_secret(settings)
     with database(settings) as url:
         run_until_sigterm(migrate(url, progress=lambda name: print(f"migrated {name}")))
-        sample = run_until_sigterm(load_sample(settings, url))
-        return _run_server(
-            settings, url, lambda port: print(welcome(sample, settings.host, port), flush=True)
+        run_until_sigterm(load_sample(settings, url, seed=args.seed))
+        if bulk is not None and not run_until_sigterm(load_bulk(url, bulk)):
+            print(f"the messages of --seed {args.seed} are there already; another seed adds more")
+        sample = run_until_sigterm(describe_sample(settings, url))
+        if args.load_only:
+            print(f"loaded: {contents(sample)}")
+            return 0
+        return serve(
+            lambda: _demo_app(settings, url),
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            limits=settings.limits,
+            on_ready=lambda port: print(welcome(sample, settings.host, port), flush=True),
+            worker_command="demo",
         )
+
+
+def _bulk(args: argparse.Namespace) -> Bulk | None:
+    if args.messages is None:
+        if args.threads is not None:
+            raise UsageError("--threads goes with --messages.")
+        return None
+    threads = args.threads or max(1, args.messages // MESSAGES_PER_THREAD)
+    if threads > args.messages:
+        raise UsageError("a thread has at least one message: --threads is at most --messages.")
+    return Bulk(args.seed, args.messages, threads)
+
+
+def _demo_app(settings: Settings, url: str) -> HttpApp:
+    rooms = Rooms(settings, url)
+    return http_app(rooms, extra=DemoRest(settings, rooms.clock).endpoints())
 
 
 def _with_options(args: argparse.Namespace, settings: Settings) -> Settings:
@@ -164,17 +215,6 @@ def _check_address(settings: Settings) -> None:
     complaint = address_complaint(settings)
     if complaint is not None:
         raise UsageError(f"{complaint} Stop what holds it, or choose others with --port, --host.")
-
-
-def _run_server(settings: Settings, url: str, on_ready: Callable[[int], None]) -> int:
-    return serve(
-        lambda: http_app(Rooms(settings, url)),
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        limits=settings.limits,
-        on_ready=on_ready,
-    )
 
 
 def _migrate(args: argparse.Namespace, settings: Settings) -> int:

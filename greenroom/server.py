@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import FrameType
 from typing import Literal
 
@@ -47,17 +48,23 @@ def serve(
     workers: int = 1,
     limits: Limits | None = None,
     on_ready: OnReady | None = None,
+    worker_command: str = "serve",
 ) -> int:
-    """Serves until told to stop; returns the exit code. Workers run `python -m greenroom serve`."""
+    """Serves until told to stop; returns the exit code. Workers run `python -m greenroom …`."""
     if workers == 1:
         return serve_one(app_factory, host=host, port=port, limits=limits, on_ready=on_ready)
     return supervise(
-        _worker_argv, host=host, port=port, workers=workers, limits=limits, on_ready=on_ready
+        partial(_worker_argv, worker_command),
+        host=host,
+        port=port,
+        workers=workers,
+        limits=limits,
+        on_ready=on_ready,
     )
 
 
-def _worker_argv(fd: int) -> list[str]:
-    return [sys.executable, "-m", "greenroom", "serve", "--fd", str(fd)]
+def _worker_argv(command: str, fd: int) -> list[str]:
+    return [sys.executable, "-m", "greenroom", command, "--fd", str(fd)]
 
 
 def serve_one(

@@ -41,6 +41,7 @@ SETTINGS = (
     Setting("GREENROOM_JWKS_URL", "Public keys of RS256, ES256 and EdDSA tokens", ""),
     Setting("GREENROOM_JWT_AUDIENCE", "Required `aud` of tokens; unset: not checked", ""),
     Setting("GREENROOM_JWT_ISSUER", "Required `iss` of tokens; unset: not checked", ""),
+    Setting("GREENROOM_REQUIRE_JOB", "1: new threads need a registered job", "0"),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
     Setting("GREENROOM_ACCESS_LOG", "1: log every request, not only failed and slow ones", "0"),
 )
@@ -59,6 +60,7 @@ class Settings:
     jwt_issuer: str | None = None
     allowed_origins: tuple[str, ...] = ()
     access_log: bool = False
+    require_job: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
@@ -81,6 +83,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             if origin.strip()
         ),
         access_log=_switch("GREENROOM_ACCESS_LOG", values["GREENROOM_ACCESS_LOG"]),
+        require_job=_switch("GREENROOM_REQUIRE_JOB", values["GREENROOM_REQUIRE_JOB"]),
         limits=_limits(environ),
     )
 

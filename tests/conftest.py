@@ -254,6 +254,25 @@ class Person(Client):
     async def unblock(self, other: "Person") -> None:
         answered(await self.delete(f"/v1/blocks/{other.id}"), 204)
 
+    async def write_to(self, other: "Person", content: str = "Hello", **more: Any) -> Json:
+        """A message by the simple API."""
+        new = {"receiverId": other.id, "content": content, "type": "text", **more}
+        message: Json = answered(await self.post("/messages/send", new), 201)["message"]
+        return message
+
+    async def poll(self, conversation_id: str, **params: Any) -> list[Json]:
+        """A page of the simple API."""
+        params = {"conversationId": conversation_id, **params}
+        messages: list[Json] = answered(await self.get("/messages/list", **params), 200)["messages"]
+        return messages
+
+    async def conversations(self) -> list[Json]:
+        """The simple API's list."""
+        found: list[Json] = answered(await self.get("/messages/conversations"), 200)[
+            "conversations"
+        ]
+        return found
+
     async def leave(self, thread_id: str) -> None:
         answered(await self.delete(f"/v1/threads/{thread_id}/participants/me"), 204)
 

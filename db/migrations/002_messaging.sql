@@ -92,18 +92,25 @@ create table inbox_index (
     user_id text collate "C" not null,
     thread_id text collate "C" not null,
     folder text not null default 'inbox' check (folder in ('inbox', 'requests', 'archived', 'spam')),
+    -- The thread's kind once more, so that folders and their counts need no join.
+    kind text not null,
     last_msg_ts timestamptz not null,
     last_message_id text collate "C" not null default '',
     unread_count int not null default 0 check (unread_count >= 0),
     pinned boolean not null default false,
     starred boolean not null default false,
+    -- Someone else wrote last; and: a card or request waits for this user.
+    awaits_reply boolean not null default false,
+    needs_action boolean not null default false,
     -- The send limit's state (GCRA theoretical arrival time) of this user in this thread.
     send_tat timestamptz,
     primary key (user_id, thread_id)
 ) with (fillfactor = 70);
 
-create index inbox_index_recent on inbox_index (user_id, folder, last_msg_ts desc, thread_id desc);
-create index inbox_index_unread on inbox_index (user_id, folder) where unread_count > 0;
+create index inbox_index_recent
+    on inbox_index (user_id, folder, pinned desc, last_msg_ts desc, thread_id desc);
+create index inbox_index_unread on inbox_index (user_id) include (folder, kind, needs_action)
+    where unread_count > 0;
 
 -- The head is also the user's lock: numbers are handed out under it, and a block waits for it.
 create table feed_head (

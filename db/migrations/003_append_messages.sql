@@ -44,11 +44,11 @@ begin
 
     return query
     with judged as (
-        select g.*, t.last_seq, t.last_msg_ts, p.blocked_until, a.viewers, a.is_partial,
+        select g.*, t.kind as thread_kind, t.last_seq, t.last_msg_ts, p.blocked_until, a.viewers, a.is_partial,
             -- A limit that seems to run far ahead is from a clock that has been set back since.
             case when i.send_tat > p_now + 2 * p_window then p_now
                 else greatest(i.send_tat, p_now) end as tat,
-            coalesce(k.message_id, r.message_id) as repeat_id,
+            coalesce(k.message_id, r.message_id) as repeat_id, k.key is null as is_key_new,
             case
                 when g.kind = 'system' then 'ok'
                 when p.status is distinct from 'active' or i.thread_id is null then 'not_found'
@@ -134,7 +134,8 @@ begin
         where t.thread_id = m.thread_id
     ),
     delivered as materialized (
-        select d.ord, d.thread_id, d.message_id, d.author, d.created_at, d.cost_ms, d.tat, u.user_id,
+        select d.ord, d.thread_id, d.thread_kind, d.kind, d.message_id, d.author, d.created_at,
+            d.cost_ms, d.tat, u.user_id,
             u.user_id is not distinct from d.author as is_author,
             row_number() over (partition by u.user_id order by d.ord) as place
         from done d cross join lateral unnest(d.viewers) as u (user_id)
@@ -153,9 +154,11 @@ begin
     ),
     inboxed as (
         insert into inbox_index as i
-            (user_id, thread_id, last_msg_ts, last_message_id, unread_count, send_tat)
-        select user_id, thread_id, max(created_at), max(message_id),
+            (user_id, thread_id, kind, last_msg_ts, last_message_id, unread_count, awaits_reply,
+             send_tat)
+        select user_id, thread_id, max(thread_kind), max(created_at), max(message_id),
             count(*) filter (where not is_author),
+            (array_agg(not is_author and kind <> 'system' order by ord desc))[1],
             max(tat) filter (where is_author)
                 + sum(cost_ms) filter (where is_author) * interval '1 millisecond'
         from delivered group by user_id, thread_id
@@ -163,6 +166,10 @@ begin
             last_msg_ts = excluded.last_msg_ts,
             last_message_id = excluded.last_message_id,
             unread_count = i.unread_count + excluded.unread_count,
+            awaits_reply = excluded.awaits_reply,
+            -- What someone put away comes back when somebody else writes.
+            folder = case when i.folder = 'archived' and excluded.unread_count > 0 then 'inbox'
+                else i.folder end,
             send_tat = coalesce(excluded.send_tat, i.send_tat)
     ),
     told as (
@@ -173,8 +180,9 @@ begin
     kept as (
         insert into idempotency_key
             (caller, route, key, fingerprint, thread_id, message_id, created_at)
-        select 'person:' || author, 'send', key, fingerprint, thread_id, message_id, p_now
-        from done where is_accepted and key is not null
+        select 'person:' || author, 'send', key, fingerprint, thread_id,
+            coalesce(message_id, repeat_id), p_now
+        from done where key is not null and is_key_new and (is_accepted or verdict = 'repeat')
     )
     select d.ord,
         case when d.verdict = 'ok' and not d.is_accepted then 'rate_limited' else d.verdict end,

@@ -20,7 +20,12 @@ from greenroom.accounts.model import (
 )
 from greenroom.accounts.store import AccountStore
 from greenroom.kernel.clock import Clock
-from greenroom.kernel.errors import NotFound, Unauthenticated, UserNotFound
+from greenroom.kernel.errors import (
+    ActionInvalidState,
+    NotFound,
+    Unauthenticated,
+    UserNotFound,
+)
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.auth import TokenVerifier, is_user_id
@@ -44,7 +49,7 @@ class Accounts:
         self._clock = clock
         self._randomness = randomness
         self._limits = limits
-        self._known = KnownUsers(limits.known_users)
+        self._known = KnownUsers(limits.known_users, limits.known_user_s * 1000, clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """Who sent this `Authorization` header. Raises `Unauthenticated`."""
@@ -72,7 +77,8 @@ class Accounts:
     async def _authenticate_person(self, token: str) -> Caller:
         claims = await self._tokens.verify(token)
         if claims.user_id not in self._known:
-            await self._store.ensure_user(claims.user_id, self._clock())
+            if not await self._store.ensure_user(claims.user_id, self._clock()):
+                raise Unauthenticated("This person has been erased.")
             self._known.add(claims.user_id)
         return Caller("person", claims.user_id, desk=claims.desk, expires_at=claims.expires_at)
 
@@ -80,9 +86,24 @@ class Accounts:
         """The user as it is now, and whether it is new."""
         check_user_id(user_id)
         now = self._clock()
-        user, created = await self._store.put_user(user_id, check_changes(changes), now)
+        put = await self._store.put_user(user_id, check_changes(changes), now)
+        if put is None:
+            raise ActionInvalidState("This person has been erased; their id is not used again.")
         self._known.add(user_id)
-        return user, created
+        return put
+
+    async def find_user(self, user_id: str) -> User:
+        """Anybody, for operators; what is left of an erased one too. Raises `UserNotFound`."""
+        user = await self._store.find_user(user_id)
+        if user is None:
+            raise UserNotFound(f"There is no user {user_id}")
+        return user
+
+    async def erase_user(self, user_id: str) -> None:
+        """From now on their token is refused, by other processes within `known_user_s`."""
+        if not await self._store.erase_user(user_id, self._clock()):
+            raise UserNotFound(f"There is no user {user_id}")
+        self._known.discard(user_id)
 
     async def access_own_user(self, caller: Caller) -> User:
         user = await self._store.find_user(caller.user_id) if caller.user_id else None
@@ -126,23 +147,30 @@ class Accounts:
 
 
 class KnownUsers:
-    """Ids that are certainly in the store, the least recently used forgotten first.
+    """Ids that were in the store a short while ago, the least recently used forgotten first.
 
-    Users are never deleted, so an id that was seen once needs no second look.
+    Users are never deleted, but they can be erased: after a while each is looked up again.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, life_ms: int, clock: Clock) -> None:
         self._size = size
-        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._life_ms = life_ms
+        self._clock = clock
+        self._ids: OrderedDict[str, int] = OrderedDict()
 
     def __contains__(self, user_id: str) -> bool:
-        if user_id not in self._ids:
+        seen_at_ms = self._ids.get(user_id)
+        # Between the two, because a clock can be set back.
+        if seen_at_ms is None or not 0 <= self._clock() - seen_at_ms < self._life_ms:
             return False
         self._ids.move_to_end(user_id)
         return True
 
+    def discard(self, user_id: str) -> None:
+        self._ids.pop(user_id, None)
+
     def add(self, user_id: str) -> None:
-        self._ids[user_id] = None
+        self._ids[user_id] = self._clock()
         self._ids.move_to_end(user_id)
         if len(self._ids) > self._size:
             self._ids.popitem(last=False)

@@ -14,20 +14,27 @@ class AccountStore(Protocol):
     can be repeated. Values arrive validated.
     """
 
-    async def ensure_user(self, user_id: str, at: int) -> None:
-        """Creates the user with nothing but an id; an existing one is not touched."""
+    async def ensure_user(self, user_id: str, at: int) -> bool:
+        """Creates the user with nothing but an id; an existing one is not touched. False, and
+        nothing done, for someone who was erased."""
 
-    async def put_user(self, user_id: str, changes: UserChanges, at: int) -> tuple[User, bool]:
+    async def put_user(
+        self, user_id: str, changes: UserChanges, at: int
+    ) -> tuple[User, bool] | None:
         """Creates the user or changes the given fields; says whether it was created.
 
         Two puts at the same time both take effect; on a field that both give, either may win.
-        `updated_at` never goes back.
+        `updated_at` never goes back. None, and nothing done, for someone who was erased.
         """
 
     async def find_user(self, user_id: str) -> User | None: ...
 
     async def missing_users(self, user_ids: Sequence[str]) -> list[str]:
-        """Those of the ids that are no users, sorted."""
+        """Those of the ids that are no users, or erased ones, sorted."""
+
+    async def erase_user(self, user_id: str, at: int) -> bool:
+        """Clears the profile for good; the id stays taken. False if there is no such user; a
+        repeat keeps the first time."""
 
     async def add_key(self, key: ApiKey, digest: bytes) -> None: ...
 

@@ -10,9 +10,12 @@ from msgspec.structs import asdict
 from greenroom.accounts.model import ApiKey, User, UserChanges
 from greenroom.platform.postgres import unavailable_on_failure
 
+# Whether the user was erased; null for one who has come just now.
 ENSURE_USER = """
-INSERT INTO app_user (user_id, created_at, updated_at) VALUES ($1, $2, $2)
-ON CONFLICT (user_id) DO NOTHING
+WITH made AS (
+    INSERT INTO app_user (user_id, created_at, updated_at) VALUES ($1, $2, $2)
+    ON CONFLICT (user_id) DO NOTHING)
+SELECT erased_at IS NOT NULL FROM app_user WHERE user_id = $1
 """
 
 # $10 names the fields that the caller gave: null is a value for some of them, so it cannot also
@@ -36,6 +39,7 @@ ON CONFLICT (user_id) DO UPDATE SET
                         THEN excluded.age_verified ELSE kept.age_verified END,
     locale       = CASE WHEN 'locale' = ANY ($10) THEN excluded.locale ELSE kept.locale END,
     updated_at   = greatest(kept.updated_at, excluded.updated_at)
+WHERE kept.erased_at IS NULL
 RETURNING *, xmax = 0 AS created
 """
 
@@ -44,8 +48,17 @@ FIND_USER = "SELECT * FROM app_user WHERE user_id = $1"
 MISSING_USERS = """
 SELECT DISTINCT asked.user_id COLLATE "C" AS user_id
 FROM unnest($1::text[]) AS asked (user_id)
-WHERE NOT EXISTS (SELECT FROM app_user WHERE app_user.user_id = asked.user_id)
+WHERE NOT EXISTS (
+    SELECT FROM app_user WHERE app_user.user_id = asked.user_id AND erased_at IS NULL)
 ORDER BY 1
+"""
+
+ERASE_USER = """
+UPDATE app_user SET
+    display_name = 'Deleted user', avatar_url = NULL, roles = '{}', timezone = NULL, locale = NULL,
+    verified = false, age_verified = false, updated_at = greatest(updated_at, $2),
+    erased_at = coalesce(erased_at, $2)
+WHERE user_id = $1 RETURNING 1
 """
 
 ADD_KEY = "INSERT INTO api_key (key_id, name, hash, created_at) VALUES ($1, $2, $3, $4)"
@@ -72,16 +85,17 @@ class PostgresAccountStore:
         self._pool = pool
 
     @unavailable_on_failure()
-    async def ensure_user(self, user_id: str, at: int) -> None:
-        await self._pool.execute(ENSURE_USER, user_id, at)
+    async def ensure_user(self, user_id: str, at: int) -> bool:
+        return not await self._pool.fetchval(ENSURE_USER, user_id, at)
 
     @unavailable_on_failure()
-    async def put_user(self, user_id: str, changes: UserChanges, at: int) -> tuple[User, bool]:
+    async def put_user(
+        self, user_id: str, changes: UserChanges, at: int
+    ) -> tuple[User, bool] | None:
         given = {name: value for name, value in asdict(changes).items() if value is not UNSET}
         values = [given.get(name) for name in UserChanges.__struct_fields__]
         row = await self._pool.fetchrow(PUT_USER, user_id, at, *values, list(given))
-        assert row is not None  # noqa: S101 - RETURNING of an upsert has always one row
-        return _user(row), row["created"]
+        return (_user(row), row["created"]) if row else None
 
     @unavailable_on_failure()
     async def find_user(self, user_id: str) -> User | None:
@@ -91,6 +105,10 @@ class PostgresAccountStore:
     @unavailable_on_failure()
     async def missing_users(self, user_ids: Sequence[str]) -> list[str]:
         return [row["user_id"] for row in await self._pool.fetch(MISSING_USERS, user_ids)]
+
+    @unavailable_on_failure()
+    async def erase_user(self, user_id: str, at: int) -> bool:
+        return await self._pool.fetchval(ERASE_USER, user_id, at) is not None
 
     @unavailable_on_failure()
     async def add_key(self, key: ApiKey, digest: bytes) -> None:

@@ -1,7 +1,8 @@
 """The verbs of a conversation: what people and the marketplace's backend do with threads."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from greenroom.conversations import markdown
@@ -19,6 +20,9 @@ from greenroom.conversations.model import (
 from greenroom.conversations.store import (
     Changes,
     ConversationStore,
+    InboxChanges,
+    InboxFilter,
+    InboxKey,
     InboxPage,
     MessagePage,
     Send,
@@ -27,7 +31,13 @@ from greenroom.conversations.store import (
     StartLimit,
 )
 from greenroom.kernel.clock import Clock
-from greenroom.kernel.errors import Forbidden, InvalidRequest, NotFound, ThreadNotFound
+from greenroom.kernel.errors import (
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ThreadNotFound,
+    UserNotFound,
+)
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.idempotency import KeepsAnswers, Kept, Once
@@ -60,7 +70,9 @@ class Conversations:
         clock: Clock,
         randomness: Randomness,
         limits: Limits,
+        require_job: bool = False,
     ) -> None:
+        self._require_job = require_job
         self._store = store
         self._people = people
         self._clock = clock
@@ -99,6 +111,7 @@ class Conversations:
             role_context=self._label("role_context", role_context),
             job_id=self._label("job_id", job_id),
         )
+        await self._check_job(draft.job_id, draft.members)
         limits = self._start_limits(is_verified=await self._people.is_verified(opener))
         return await self._store.start_thread(draft, self._draft(client_id, body), limits, once)
 
@@ -189,9 +202,15 @@ class Conversations:
             raise NotFound("There is no such message in this thread.")
         return message
 
-    async def inbox(self, viewer: str, *, after: tuple[int, str] | None, limit: int) -> InboxPage:
+    async def inbox(
+        self, viewer: str, asked: InboxFilter, *, after: InboxKey | None, limit: int
+    ) -> InboxPage:
         limit = self._checked_limit(limit, self._limits.page)
-        return await self._store.inbox(viewer, after=after, limit=limit)
+        q = normalise_label("q", asked.q, self._limits.search_characters)
+        return await self._store.inbox(viewer, replace(asked, q=q), after=after, limit=limit)
+
+    async def set_inbox_row(self, viewer: str, thread_id: str, changes: InboxChanges) -> Thread:
+        return await self._store.set_inbox_row(viewer, thread_id, changes)
 
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
         limit = self._checked_limit(limit, self._limits.page)
@@ -216,7 +235,14 @@ class Conversations:
             if role in OPERATOR_ROLES:
                 raise Forbidden("Only your backend adds support or admin.")
         await self._people.require_users([user_id])
+        await self._check_newcomer(thread_id, user_id)
         return await self._store.add_participant(by, thread_id, user_id, role, once)
+
+    async def _check_newcomer(self, thread_id: str, user_id: str) -> None:
+        job_id = await self._store.job_of_thread(thread_id)
+        admitted = None if job_id is None else await self._store.job(job_id)
+        if admitted is not None and user_id not in admitted:
+            raise UserNotFound("This person is not in the thread's job.")
 
     async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
         await self._store.remove_participant(by, thread_id, user_id)
@@ -233,6 +259,28 @@ class Conversations:
         if (group_id is None) == (leg_id is None):
             raise InvalidRequest("name either group_id or leg_id")
         return await self._store.promote(thread_id, group_id=group_id, leg_id=leg_id, once=once)
+
+    async def put_job(self, job_id: str, participants: Sequence[str]) -> bool:
+        """The backend says who may talk in a job; says whether it is new."""
+        name = self._label("job_id", job_id)
+        if name is None or name != job_id:
+            raise InvalidRequest("job_id has spaces or characters that cannot be stored")
+        if len(set(participants)) > self._limits.job_participants:
+            raise InvalidRequest(f"a job has at most {self._limits.job_participants} participants")
+        await self._people.require_users(participants)
+        return await self._store.put_job(job_id, sorted(set(participants)))
+
+    async def _check_job(self, job_id: str | None, members: Iterable[str]) -> None:
+        """A registered job admits its own people; to others it does not exist."""
+        if job_id is None:
+            if self._require_job:
+                raise InvalidRequest("job_id is required here")
+            return
+        admitted = await self._store.job(job_id)
+        if admitted is None and not self._require_job:
+            return
+        if admitted is None or not set(members) <= set(admitted):
+            raise NotFound("There is no such job for these people.")
 
     async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
         if blocker == blocked:

@@ -2,9 +2,17 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from greenroom.conversations.wire import EventView, InboxView, MessageView, RoleName, ThreadView
+from greenroom.conversations.wire import (
+    EventView,
+    InboxView,
+    Kind,
+    MessageView,
+    RoleName,
+    State,
+    ThreadView,
+)
 
 ClientId = Annotated[
     str,
@@ -60,7 +68,16 @@ class InboxOnly(Struct, frozen=True):
 
 
 class InboxQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    folder: Literal["all"] = "all"
+    """`q` is looked for in subjects and in the other people's names."""
+
+    folder: Literal["all", "action", "bookings", "offers", "requests", "archived", "spam"] = "all"
+    unread: bool | None = None
+    starred: bool | None = None
+    kind: Kind | None = None
+    state: State | None = None
+    role_context: str | None = None
+    city: str | None = None
+    q: str | None = None
     cursor: str | None = None
     limit: int = 50
 
@@ -69,6 +86,32 @@ class InboxCounts(Struct, frozen=True):
     """Threads with something unread, per folder."""
 
     all: int
+    action: int
+    bookings: int
+    offers: int
+    requests: int
+    archived: int
+    spam: int
+
+
+class InboxEdit(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left out stays. `muted_until` takes a time in UTC, or null for none."""
+
+    archived: bool | UnsetType = UNSET
+    pinned: bool | UnsetType = UNSET
+    starred: bool | UnsetType = UNSET
+    muted_until: str | UnsetType | None = UNSET
+
+
+class JobParticipants(Struct, frozen=True, forbid_unknown_fields=True):
+    """The only people who may talk in this job."""
+
+    participants: list[str]
+
+
+class JobView(Struct, frozen=True):
+    job_id: str
+    participants: list[str]
 
 
 class InboxAnswer(Struct, frozen=True):

@@ -90,8 +90,15 @@ class PostgresChanges:
         return kept
 
     async def _lock(
-        self, conn: Session, thread_id: str, *, and_head_of: str | None = None
+        self, conn: Session, thread_id: str, *, by: str | None, and_head_of: str | None = None
     ) -> LockedThread:
+        """Lock the thread and its people's heads, for one of them (or the backend: None).
+
+        An outsider is told before anything is locked, with the one query that a missing thread
+        costs. Who may act is looked at again afterwards: it can have changed while this waited.
+        """
+        if by is not None:
+            await self._member(conn, by, thread_id)
         row = await conn.fetchrow(sql.LOCK_THREAD, thread_id)
         if row is None:
             raise ThreadNotFound

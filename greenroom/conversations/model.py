@@ -106,6 +106,8 @@ class InboxRow:
     unread_count: int
     pinned: bool
     starred: bool
+    awaits_reply: bool
+    needs_action: bool
     muted_until_ms: int | None
     last_read: ReadMark | None
     last_message: Message | None
@@ -240,16 +242,13 @@ def preview(message: Message) -> str:
     return text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
 
 
-def derive_state(
-    kind: str, inbox: InboxRow | None, viewer: str | None, now_ms: int, limits: Limits
-) -> ThreadState:
+def derive_state(kind: str, inbox: InboxRow | None, now_ms: int, limits: Limits) -> ThreadState:
     """The thread's state for one viewer: the first that holds wins; clients never set it."""
     quiet_ms = limits.quiet_days_until_archived * DAY_MS
     if inbox is not None and now_ms - inbox.last_activity_ms > quiet_ms:
         return ThreadState.ARCHIVED
     if kind == ThreadKind.PROJECT:
         return ThreadState.CONFIRMED
-    last = inbox.last_message if inbox is not None else None
-    if last is not None and last.kind != "system" and last.author_id != viewer:
+    if inbox is not None and inbox.awaits_reply:
         return ThreadState.AWAITING_REPLY
     return ThreadState.OPEN

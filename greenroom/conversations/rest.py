@@ -3,12 +3,17 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from msgspec import UNSET
+
 from greenroom.conversations.actions import Conversations
 from greenroom.conversations.calls import (
     InboxAnswer,
     InboxCounts,
+    InboxEdit,
     InboxOnly,
     InboxQuery,
+    JobParticipants,
+    JobView,
     MessageEdit,
     MessagesAnswer,
     MessagesQuery,
@@ -26,14 +31,14 @@ from greenroom.conversations.calls import (
     ThreadStarted,
 )
 from greenroom.conversations.model import Cursor, Role, Thread, ThreadKind
-from greenroom.conversations.store import Started
+from greenroom.conversations.store import Folder, InboxChanges, InboxFilter, Started
 from greenroom.conversations.wire import (
     MessageView,
     Views,
     decode_page_key,
     encode_page_key,
 )
-from greenroom.kernel.clock import Clock
+from greenroom.kernel.clock import Clock, parse_rfc3339
 from greenroom.kernel.errors import (
     ActionInvalidState,
     EditWindowClosed,
@@ -132,6 +137,7 @@ class ConversationsRest:
                 body=NewThread,
                 errors=(
                     UserNotFound,
+                    NotFound,
                     MsgTooLong,
                     MsgEmpty,
                     MsgBlockedByUser,
@@ -221,7 +227,34 @@ class ConversationsRest:
                 Who.PERSON,
                 {200: InboxAnswer},
                 "Inbox",
+                description=(
+                    "Pinned threads come first. `counts` are threads with something unread."
+                ),
                 query=InboxQuery,
+            ),
+            Endpoint(
+                "PATCH",
+                "/v1/threads/{thread_id}/me",
+                self.edit_inbox_row,
+                "Archive, pin, star or mute a thread for yourself",
+                Who.PERSON,
+                {200: InboxOnly},
+                "Inbox",
+                description="An archived thread comes back when somebody else writes in it.",
+                body=InboxEdit,
+                errors=(ThreadNotFound,),
+            ),
+            Endpoint(
+                "PUT",
+                "/v1/jobs/{job_id}",
+                self.put_job,
+                "Say who may talk in a job",
+                Who.BACKEND,
+                {200: JobView, 201: JobView},
+                "Jobs",
+                description="Threads with this job_id then admit these people only.",
+                body=JobParticipants,
+                errors=(UserNotFound,),
             ),
             Endpoint(
                 "GET",
@@ -389,18 +422,47 @@ class ConversationsRest:
 
     async def get_inbox(self, call: Call) -> Answer:
         viewer, query = _person(call), call.query
+        asked = InboxFilter(
+            folder=Folder(query.folder),
+            unread=query.unread,
+            starred=query.starred,
+            kind=query.kind,
+            state=query.state,
+            role_context=query.role_context,
+            city=query.city,
+            q=query.q,
+        )
         page = await self._conversations.inbox(
-            viewer, after=decode_page_key(query.cursor), limit=query.limit
+            viewer, asked, after=decode_page_key(query.cursor), limit=query.limit
         )
         return Answer(
             200,
             InboxAnswer(
                 items=[self._item(viewer, thread) for thread in page.items],
                 next_cursor=encode_page_key(page.next_key),
-                counts=InboxCounts(all=page.unread_threads),
+                counts=InboxCounts(**page.unread_threads),
                 sync_cursor=str(page.sync_cursor),
             ),
         )
+
+    async def edit_inbox_row(self, call: Call) -> Answer:
+        viewer, edit = _person(call), call.body
+        changes = InboxChanges(
+            archived=edit.archived if edit.archived is not UNSET else None,
+            pinned=edit.pinned if edit.pinned is not UNSET else None,
+            starred=edit.starred if edit.starred is not UNSET else None,
+            sets_muted=edit.muted_until is not UNSET,
+            muted_until_ms=parse_rfc3339(edit.muted_until)
+            if isinstance(edit.muted_until, str)
+            else None,
+        )
+        thread = await self._conversations.set_inbox_row(viewer, call.params["thread_id"], changes)
+        return Answer(200, InboxOnly(self._item(viewer, thread).inbox))
+
+    async def put_job(self, call: Call) -> Answer:
+        job_id, participants = call.params["job_id"], call.body.participants
+        created = await self._conversations.put_job(job_id, participants)
+        return Answer(201 if created else 200, JobView(job_id, sorted(set(participants))))
 
     async def sync(self, call: Call) -> Answer:
         viewer, query = _person(call), call.query

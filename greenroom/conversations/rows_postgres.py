@@ -52,6 +52,8 @@ def inbox_from(row: Record) -> InboxRow:
         unread_count=row["unread_count"],
         pinned=row["pinned"],
         starred=row["starred"],
+        awaits_reply=row["awaits_reply"],
+        needs_action=row["needs_action"],
         muted_until_ms=row["muted_until"],
         last_read=_mark(row["last_read_id"], row["last_read_ts"]),
         last_message=None if row["l_message_id"] is None else message_from(row, "l_"),

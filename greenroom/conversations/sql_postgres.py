@@ -19,8 +19,7 @@ _LAST_MESSAGE_COLUMNS = """
 
 _INBOX_COLUMNS = f"""
     i.thread_id as i_thread_id, i.user_id as i_user_id, t.kind as thread_kind, i.folder,
-    i.unread_count, i.pinned,
-    i.starred, i.last_msg_ts,
+    i.unread_count, i.pinned, i.starred, i.awaits_reply, i.needs_action, i.last_msg_ts,
     me.muted_until, me.last_read_id, me.last_read_ts, me.visible_after_id, {_LAST_MESSAGE_COLUMNS}
 """
 
@@ -59,25 +58,43 @@ THREAD_FOR_BACKEND = f"""
 select {_THREAD_COLUMNS} from thread t where t.thread_id = $1
 """
 
-# A page of the inbox, last activity first. The threads are found before anything is joined to them.
+# A page of the inbox, found before anything is joined to it. `inbox_postgres.py` says what goes in.
 INBOX = f"""
 with page as materialized (
     select * from inbox_index i
-    where i.user_id = $1 and i.folder = 'inbox' and (i.last_msg_ts, i.thread_id) < ($2, $3)
-    order by i.last_msg_ts desc, i.thread_id desc limit $4
+    where {{conditions}}
+    order by i.pinned desc, i.last_msg_ts desc, i.thread_id desc limit {{limit}}
 )
 select {_THREAD_COLUMNS}, {_INBOX_COLUMNS}
 from page i
 join thread t on t.thread_id = i.thread_id
 {_INBOX_JOINS}
-order by i.last_msg_ts desc, i.thread_id desc
+order by i.pinned desc, i.last_msg_ts desc, i.thread_id desc
 """
 
 # Read before the page: where the feed stands and how many threads have something unread.
 INBOX_SUMMARY = f"""
 select {_HEAD_COLUMNS},
-    (select count(*) from inbox_index
-     where user_id = $1 and folder = 'inbox' and unread_count > 0) as unread_threads
+    count(*) filter (where folder = 'inbox') as "all",
+    count(*) filter (where folder = 'inbox' and needs_action) as action,
+    count(*) filter (where folder = 'inbox' and kind = 'project') as bookings,
+    count(*) filter (where folder = 'inbox' and kind in ('inquiry', 'invite')) as offers,
+    count(*) filter (where folder = 'requests') as requests,
+    count(*) filter (where folder = 'archived') as archived,
+    count(*) filter (where folder = 'spam') as spam
+from inbox_index where user_id = $1 and unread_count > 0
+"""
+
+# What a person does with their own row. Null keeps a value.
+SET_INBOX_ROW = """
+update inbox_index set
+    folder = case when $3 and folder = 'inbox' then 'archived'
+        when not $3 and folder = 'archived' then 'inbox' else folder end,
+    pinned = coalesce($4, pinned), starred = coalesce($5, starred)
+where user_id = $1 and thread_id = $2
+"""
+SET_MUTED = """
+update thread_participant set muted_until = $3 where user_id = $1 and thread_id = $2
 """
 
 _READER = f"""
@@ -220,7 +237,8 @@ select $1, m.user_id, m.role, 'active', $4
 from unnest($2::text[], $3::text[]) as m (user_id, role)
 """
 ADD_INBOX_ROW = """
-insert into inbox_index (user_id, thread_id, last_msg_ts) values ($1, $2, $3)
+insert into inbox_index (user_id, thread_id, kind, last_msg_ts)
+select $1, thread_id, kind, $3 from thread where thread_id = $2
 on conflict do nothing
 """
 REMOVE_INBOX_ROW = "delete from inbox_index where user_id = $1 and thread_id = $2 returning 1"
@@ -241,6 +259,10 @@ update thread_participant set status = 'left' where thread_id = $1 and user_id =
 """
 TOUCH_THREAD = "update thread set updated_at = $2 where thread_id = $1"
 PROMOTE_THREAD = """
+with rows as (
+    update inbox_index i set kind = 'project' from thread_participant p
+    where p.thread_id = $1 and i.user_id = p.user_id and i.thread_id = p.thread_id
+)
 update thread set kind = 'project', group_id = $2, leg_id = $3, updated_at = $4
 where thread_id = $1
 """
@@ -372,3 +394,12 @@ delete from outbox where id in (
 PRUNE_BUCKETS = """
 delete from rate_limit where bucket in (select bucket from rate_limit where tat < $1 limit $2)
 """
+
+PUT_JOB = """
+insert into job as j (job_id, participants, created_at, updated_at) values ($1, $2, $3, $3)
+on conflict (job_id) do update set participants = excluded.participants,
+    updated_at = greatest(j.updated_at, excluded.updated_at)
+returning xmax = 0
+"""
+JOB = "select participants from job where job_id = $1"
+JOB_OF_THREAD = "select job_id from thread where thread_id = $1"

@@ -1,6 +1,8 @@
 """The conversation store's port: what the rest of the room may ask of where conversations live."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from greenroom.conversations.model import (
@@ -56,12 +58,71 @@ class MessagePage:
     sync_cursor: Cursor
 
 
+class Folder(StrEnum):
+    """Views of the inbox; see domain.md."""
+
+    ALL = "all"
+    ACTION = "action"
+    BOOKINGS = "bookings"
+    OFFERS = "offers"
+    REQUESTS = "requests"
+    ARCHIVED = "archived"
+    SPAM = "spam"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxFilter:
+    """What of the inbox is asked for; None: no matter. `q` is looked for in subjects and names."""
+
+    folder: Folder = Folder.ALL
+    unread: bool | None = None
+    starred: bool | None = None
+    kind: str | None = None
+    state: str | None = None
+    role_context: str | None = None
+    city: str | None = None
+    q: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxKey:
+    """A row's place in the list: pinned first, then last activity first."""
+
+    pinned: bool
+    at_ms: int
+    thread_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class InboxPage:
     items: tuple[Thread, ...]
-    next_key: tuple[int, str] | None
-    unread_threads: int
+    next_key: InboxKey | None
+    unread_threads: dict[Folder, int]
     sync_cursor: Cursor
+
+
+@dataclass(frozen=True, slots=True)
+class InboxChanges:
+    """What a person does with their own row; None leaves a thing as it is."""
+
+    archived: bool | None = None
+    pinned: bool | None = None
+    starred: bool | None = None
+    sets_muted: bool = False
+    muted_until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A thread with what else the simple API shows of it to one viewer."""
+
+    thread: Thread
+    pair_with: str | None
+    """The other person, where this is the oldest thread of just the two that the viewer sees."""
+    last_spoken: Message | None
+    """The last message of a person's; None where there is none."""
+    unread_by: dict[str, int]
+    """What the other of two has not read, as far as the viewer may know; searched to a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +187,24 @@ class ConversationStore(KeepsAnswers, Protocol):
 
     async def message(self, viewer: str, thread_id: str, message_id: str) -> Message | None: ...
 
-    async def inbox(self, viewer: str, *, after: tuple[int, str] | None, limit: int) -> InboxPage:
-        """Threads placed in the inbox, last activity first; one bounded query."""
+    async def inbox(
+        self, viewer: str, asked: InboxFilter, *, after: InboxKey | None, limit: int
+    ) -> InboxPage:
+        """Pinned threads first, then last activity first; one bounded query, and the number of
+        threads with something unread per folder."""
         ...
+
+    async def set_inbox_row(self, viewer: str, thread_id: str, changes: InboxChanges) -> Thread:
+        """Archive, pin, star, mute. The viewer's other devices hear of it."""
+        ...
+
+    async def put_job(self, job_id: str, participants: list[str]) -> bool:
+        """Who may talk in a job; says whether it is new."""
+        ...
+
+    async def job(self, job_id: str) -> list[str] | None: ...
+
+    async def job_of_thread(self, thread_id: str) -> str | None: ...
 
     async def edit_message(
         self, author: str, thread_id: str, message_id: str, body: str, body_html: str | None
@@ -172,6 +248,42 @@ class ConversationStore(KeepsAnswers, Protocol):
         ...
 
     async def unblock(self, blocker: str, blocked: str) -> None: ...
+
+    async def pair_thread(self, viewer: str, other: str) -> str | None:
+        """The oldest thread that the viewer sees in which only these two have ever been and both
+        still are. Two sends may find different ones when somebody joins between them; a send's
+        `visible_to` keeps it between the two."""
+        ...
+
+    async def start_pair(
+        self, draft: ThreadDraft, first: Send, limits: tuple[StartLimit, ...]
+    ) -> Message | None:
+        """Start a thread of two people unless they have one, however many try at once; None: they
+        have one by now. A thread that was hidden from the opener by their block is entered. The
+        first message counts for the send limit and its key. Raises as `start_thread`."""
+        ...
+
+    async def sent_under(self, author: str, key: str, fingerprint: bytes) -> Message | None:
+        """The message that a send under this key made, as it is now. Raises IdempotencyMismatch,
+        and ThreadNotFound when the author sees it no more."""
+        ...
+
+    async def conversation(self, viewer: str, thread_id: str) -> Conversation | None: ...
+
+    async def pair_conversation(self, viewer: str, others: Sequence[str]) -> Conversation | None:
+        """Of `pair_thread`'s threads with each of these, the first that there is."""
+        ...
+
+    async def conversations(self, viewer: str, limit: int) -> tuple[Conversation, ...]:
+        """What is placed in the inbox, last activity first, pinned or not."""
+        ...
+
+    async def spoken(
+        self, viewer: str, thread_id: str, *, after: str | None, limit: int
+    ) -> tuple[Message, ...]:
+        """Messages of people, in seq order: the first after an id (which need not exist), or the
+        newest. Empty for outsiders."""
+        ...
 
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
         """Events after `since`, or from the oldest kept. A cursor older than what is kept, ahead of

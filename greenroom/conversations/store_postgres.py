@@ -11,7 +11,7 @@ from typing import TypeVar
 from asyncpg import Pool, Record
 
 from greenroom.conversations import sql_postgres as sql
-from greenroom.conversations.changes_postgres import PostgresChanges
+from greenroom.conversations.inbox_postgres import InboxQuery
 from greenroom.conversations.model import (
     PARTIES,
     Cursor,
@@ -24,11 +24,16 @@ from greenroom.conversations.model import (
     ThreadDraft,
     ThreadKind,
 )
+from greenroom.conversations.pairs_postgres import PostgresPairs
 from greenroom.conversations.pruning_postgres import prune
 from greenroom.conversations.rows_postgres import LEFT, event_from, message_from, thread_from
 from greenroom.conversations.sends_postgres import SendBatches, append_in
 from greenroom.conversations.store import (
     Changes,
+    Folder,
+    InboxChanges,
+    InboxFilter,
+    InboxKey,
     InboxPage,
     MessagePage,
     Send,
@@ -59,10 +64,9 @@ T = TypeVar("T")
 
 BEFORE_ALL = ""
 AFTER_ALL = "~"
-FAR_FUTURE_MS = 253_402_300_799_000
 
 
-class PostgresConversations(PostgresChanges):
+class PostgresConversations(PostgresPairs):
     def __init__(
         self, pool: Pool, send_pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits
     ) -> None:
@@ -107,15 +111,54 @@ class PostgresConversations(PostgresChanges):
         return None if row is None else message_from(row)
 
     @unavailable_on_failure()
-    async def inbox(self, viewer: str, *, after: tuple[int, str] | None, limit: int) -> InboxPage:
-        at_ms, thread_id = after or (FAR_FUTURE_MS, AFTER_ALL)
+    async def inbox(
+        self, viewer: str, asked: InboxFilter, *, after: InboxKey | None, limit: int
+    ) -> InboxPage:
+        query = InboxQuery(viewer, asked, self._limits, self._clock())
+        statement = query.page(after, limit + 1)
         async with self._pool.acquire() as conn:
             [summary] = await conn.fetch(sql.INBOX_SUMMARY, viewer)
-            rows = await conn.fetch(sql.INBOX, viewer, at_ms, thread_id, limit + 1)
+            rows = await conn.fetch(statement, *query.args)
         items = tuple(thread_from(row) for row in rows[:limit])
-        last = rows[limit - 1] if len(rows) > limit else None
-        next_key = None if last is None else (last["last_msg_ts"], last["thread_id"])
-        return InboxPage(items, next_key, summary["unread_threads"], _head(summary))
+        next_key = None
+        if len(rows) > limit:
+            last = rows[limit - 1]
+            next_key = InboxKey(last["pinned"], last["last_msg_ts"], last["thread_id"])
+        counts = {folder: summary[folder] for folder in Folder}
+        return InboxPage(items, next_key, counts, _head(summary))
+
+    async def set_inbox_row(self, viewer: str, thread_id: str, changes: InboxChanges) -> Thread:
+        async def change(conn: Session) -> Thread:
+            await self._lock(conn, thread_id, by=viewer)
+            await self._member(conn, viewer, thread_id)
+            before = await self._load(conn, viewer, thread_id)
+            await conn.execute(
+                sql.SET_INBOX_ROW,
+                *(viewer, thread_id, changes.archived, changes.pinned, changes.starred),
+            )
+            if changes.sets_muted:
+                await conn.execute(sql.SET_MUTED, viewer, thread_id, changes.muted_until_ms)
+            after = await self._load(conn, viewer, thread_id)
+            if after != before:
+                await self._tell(conn, [viewer], EventType.INBOX_CHANGED, thread_id, actor=viewer)
+            return after
+
+        return await self._change(change)
+
+    @unavailable_on_failure()
+    async def put_job(self, job_id: str, participants: list[str]) -> bool:
+        created = await self._pool.fetchval(sql.PUT_JOB, job_id, participants, self._clock())
+        return bool(created)
+
+    @unavailable_on_failure()
+    async def job(self, job_id: str) -> list[str] | None:
+        participants: list[str] | None = await self._pool.fetchval(sql.JOB, job_id)
+        return participants
+
+    @unavailable_on_failure()
+    async def job_of_thread(self, thread_id: str) -> str | None:
+        job_id: str | None = await self._pool.fetchval(sql.JOB_OF_THREAD, thread_id)
+        return job_id
 
     @unavailable_on_failure()
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
@@ -160,7 +203,8 @@ class PostgresConversations(PostgresChanges):
             if repeat is not None:
                 return repeat
             await self._take_starts(conn, draft.opened_by, limits)
-            return await self._start(conn, draft, first)
+            send = Send(draft.id, draft.opened_by, first, cost_ms=0)
+            return await self._start(conn, draft, send)
 
         return await self._change_once(change, once)
 
@@ -192,7 +236,7 @@ class PostgresConversations(PostgresChanges):
                     retry_after_s=wait_ms / 1000,
                 )
 
-    async def _start(self, conn: Session, draft: ThreadDraft, first: Draft) -> Started:
+    async def _start(self, conn: Session, draft: ThreadDraft, first: Send) -> Started:
         opener, now = draft.opened_by, self._clock()
         others = [user for user in draft.members if user != opener]
         refused = {r["blocked_user"] for r in await conn.fetch(sql.HAS_BLOCKED, opener, others)}
@@ -209,9 +253,7 @@ class PostgresConversations(PostgresChanges):
         viewers = [user for user in draft.members if user not in hidden]
         await self._tell(conn, viewers, EventType.THREAD_CHANGED, draft.id, actor=opener)
         await self._publish(conn, "thread.create", opener, draft.id, {"kind": draft.kind})
-        message = await append_in(
-            conn, Send(draft.id, opener, first, cost_ms=0), now, self._randomness
-        )
+        message = await append_in(conn, first, now, self._randomness)
         return Started(await self._load(conn, opener, draft.id), message, is_repeat=False)
 
     async def edit_message(
@@ -254,7 +296,7 @@ class PostgresConversations(PostgresChanges):
     async def _access_own_message(
         self, conn: Session, author: str, thread_id: str, message_id: str
     ) -> Message:
-        locked = await self._lock(conn, thread_id)
+        locked = await self._lock(conn, thread_id, by=author)
         await self._member(conn, author, thread_id)
         row = await conn.fetchrow(sql.MESSAGE, author, thread_id, message_id)
         if row is None:
@@ -287,7 +329,7 @@ class PostgresConversations(PostgresChanges):
         self, reader: str, thread_id: str, up_to: str, once: Once | None = None
     ) -> Thread | Kept:
         async def change(conn: Session) -> Thread:
-            await self._lock(conn, thread_id)
+            await self._lock(conn, thread_id, by=reader)
             member = await self._member(conn, reader, thread_id)
             if await conn.fetchrow(sql.MESSAGE, reader, thread_id, up_to) is None:
                 raise NotFound("There is no such message in this thread.")
@@ -322,7 +364,7 @@ class PostgresConversations(PostgresChanges):
         async def change(conn: Session) -> Thread:
             # Before the locks: a head that is not there cannot be locked.
             await conn.execute(sql.ADD_HEADS, [user_id])
-            await self._lock(conn, thread_id, and_head_of=user_id)
+            await self._lock(conn, thread_id, by=by, and_head_of=user_id)
             if by is not None:
                 member = await self._member(conn, by, thread_id)
                 if member["role"] not in PARTIES:
@@ -352,7 +394,7 @@ class PostgresConversations(PostgresChanges):
 
     async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
         async def change(conn: Session) -> None:
-            await self._lock(conn, thread_id)
+            await self._lock(conn, thread_id, by=by)
             member = None if by is None else await self._member(conn, by, thread_id)
             target = await conn.fetchrow(sql.PARTICIPANT, thread_id, user_id)
             if target is None or target["status"] != "active":
@@ -375,7 +417,7 @@ class PostgresConversations(PostgresChanges):
         self, thread_id: str, *, group_id: str | None, leg_id: str | None, once: Once | None = None
     ) -> Thread | Kept:
         async def change(conn: Session) -> Thread:
-            locked = await self._lock(conn, thread_id)
+            locked = await self._lock(conn, thread_id, by=None)
             if locked.kind in (ThreadKind.INQUIRY, ThreadKind.INVITE):
                 now = self._clock()
                 await conn.execute(sql.PROMOTE_THREAD, thread_id, group_id, leg_id, now)

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -15,9 +16,11 @@ from greenroom.conversations.model import (
     Participant,
     ReadMark,
     Thread,
+    ThreadKind,
     derive_state,
     preview,
 )
+from greenroom.conversations.store import InboxKey
 from greenroom.kernel.clock import rfc3339
 from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.limits import Limits
@@ -27,7 +30,10 @@ Kind = Literal["inquiry", "invite", "project", "dispute", "support", "system"]
 State = Literal[
     "open", "awaiting_reply", "pending_decision", "confirmed", "completed", "disputed", "archived"
 ]
+Badge = Literal["action", "booking", "muted"]
 RoleName = Literal["buyer", "seller", "host", "support", "admin"]
+
+_PAGE_KEY = re.compile(r"([01])\.([0-9a-f]{1,11})\.([ -~]{1,64})")
 
 
 class ReadMarkView(Struct, frozen=True):
@@ -87,6 +93,8 @@ class InboxView(Struct, frozen=True):
     placement: Placement
     state: State
     unread_count: int
+    needs_action: bool
+    badges: list[Badge]
     pinned: bool
     starred: bool
     muted_until: str | None
@@ -177,6 +185,8 @@ class Views:
             placement=inbox.placement,  # type: ignore[arg-type]
             state=self._state(inbox.thread_kind, inbox),
             unread_count=inbox.unread_count,
+            needs_action=inbox.needs_action,
+            badges=self._badges(inbox),
             pinned=inbox.pinned,
             starred=inbox.starred,
             muted_until=_time(inbox.muted_until_ms),
@@ -222,7 +232,18 @@ class Views:
         )
 
     def _state(self, kind: str, inbox: InboxRow | None) -> State:
-        return derive_state(kind, inbox, self._viewer, self._now_ms, self._limits).value
+        return derive_state(kind, inbox, self._now_ms, self._limits).value
+
+    def _badges(self, inbox: InboxRow) -> list[Badge]:
+        """What a list shows beside a thread, most pressing first."""
+        badges: list[Badge] = []
+        if inbox.needs_action:
+            badges.append("action")
+        if inbox.thread_kind == ThreadKind.PROJECT:
+            badges.append("booking")
+        if inbox.muted_until_ms is not None and inbox.muted_until_ms > self._now_ms:
+            badges.append("muted")
+        return badges
 
 
 def _participant(participant: Participant) -> ParticipantView:
@@ -270,22 +291,23 @@ def _time(at_ms: int | None) -> str | None:
     return None if at_ms is None else rfc3339(at_ms)
 
 
-def encode_page_key(key: tuple[int, str] | None) -> str | None:
+def encode_page_key(key: InboxKey | None) -> str | None:
     """Where the next inbox page starts; opaque to clients."""
     if key is None:
         return None
-    return base64.urlsafe_b64encode(f"{key[0]:x}.{key[1]}".encode()).decode().rstrip("=")
+    text = f"{key.pinned:d}.{key.at_ms:x}.{key.thread_id}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode_page_key(text: str | None) -> tuple[int, str] | None:
+def decode_page_key(text: str | None) -> InboxKey | None:
     if text is None:
         return None
     try:
         padded = text + "=" * (-len(text) % 4)
-        at, _, thread_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
-        key = int(at, 16), thread_id
+        plain = base64.b64decode(padded, b"-_", validate=True).decode()
     except (ValueError, binascii.Error):
-        raise InvalidRequest("cursor is not one of ours; leave it out to start over") from None
-    if not 0 <= key[0] < 1 << 47 or "\x00" in thread_id:
+        plain = ""
+    match = _PAGE_KEY.fullmatch(plain)
+    if match is None:
         raise InvalidRequest("cursor is not one of ours; leave it out to start over")
-    return key
+    return InboxKey(match[1] == "1", int(match[2], 16), match[3])

@@ -1,9 +1,11 @@
 """Time as milliseconds since 1970, UTC. Everything that asks for it asks an injected clock."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Protocol
+
+from greenroom.kernel.errors import InvalidRequest
 
 
 class Clock(Protocol):
@@ -23,3 +25,14 @@ def rfc3339(at_ms: int) -> str:
 @lru_cache(maxsize=1024)
 def _whole_seconds(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def parse_rfc3339(text: str) -> int:
+    """Milliseconds of a time with an offset or Z. Raises InvalidRequest."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InvalidRequest("a time is RFC 3339 with an offset, such as 2026-01-31T12:00:00Z")
+    return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1)

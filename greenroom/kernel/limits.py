@@ -14,6 +14,8 @@ class Limits:
     subject_characters: int = 200
     label_characters: int = 64
     participants: int = 50
+    job_participants: int = 1000
+    search_characters: int = 100
     request_bytes: int = 256 * 1024
     request_head_bytes: int = 32 * 1024
     request_head_s: int = 30
@@ -27,8 +29,10 @@ class Limits:
     feed_kept_days: int = 7
     idempotency_kept_days: int = 7
     outbox_kept_days: int = 30
+    message_kept_days: int = 548
 
     sends_per_minute: int = 60
+    simple_sends_per_minute: int = 10
     starts_per_hour: int = 3
     starts_per_day: int = 20
     verified_starts_per_hour: int = 10
@@ -40,6 +44,7 @@ class Limits:
     read_connections: int = 8
     statement_timeout_ms: int = 15_000
     known_users: int = 100_000
+    known_user_s: int = 60
     verified_tokens: int = 20_000
 
     shutdown_grace_s: int = 30

@@ -21,7 +21,7 @@ NOBODY = "msg_019e33c9ac00zzzzzzzzzzzzzz"
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 PERSON: Json = {"person": []}
 BACKEND: Json = {"backend": []}
-WITHOUT_KEY: set[str] = set()
+WITHOUT_KEY = {"simple_upload_file"}
 """POST calls that change nothing, and so take no Idempotency-Key."""
 
 
@@ -83,6 +83,18 @@ def new_participant(scene: Scene) -> Request:
 
 def leaving(scene: Scene) -> Request:
     return Request({"thread_id": scene.thread_id, "user_id": "me"})
+
+
+def simple_message(scene: Scene) -> Request:
+    return Request(json={"receiverId": scene.bob.id, "content": "Hello", "type": "text"})
+
+
+def simple_upload(_: Scene) -> Request:
+    return Request(json={"fileName": "a.png", "contentType": "image/png", "size": 1})
+
+
+def pair_of(scene: Scene) -> str:
+    return f"conv_{scene.ann.id}_{scene.bob.id}"
 
 
 LOCK = "update thread set locked = true where thread_id = $1"
@@ -158,6 +170,17 @@ TABLE: dict[str, Entry] = {
         wrong=lambda _: Request(query={"cursor": "nonsense"}),
         code="INVALID_REQUEST",
     ),
+    "edit_inbox_row": Entry(
+        lambda s: of_thread(s, {"pinned": True, "muted_until": "2030-01-01T00:00:00Z"}),
+        wrong=lambda s: of_thread(s, {"muted_until": "tomorrow"}),
+        code="INVALID_REQUEST",
+    ),
+    "put_job": Entry(
+        lambda s: Request({"job_id": f"job-{s.ann.id}"}, {"participants": [s.ann.id]}),
+        status=201,
+        wrong=lambda s: Request({"job_id": f"job-{s.ann.id}"}, {"participants": ["nobody"]}),
+        code="USER_NOT_FOUND",
+    ),
     "sync": Entry(
         lambda _: Request(),
         wrong=lambda _: Request(query={"since": "nonsense"}),
@@ -172,6 +195,30 @@ TABLE: dict[str, Entry] = {
         other=lambda s: {"user_id": s.dora.id},
     ),
     "unblock_user": Entry(lambda s: Request({"user_id": s.bob.id}), status=204, repeated=204),
+    "simple_send": Entry(
+        simple_message,
+        status=201,
+        repeated=201,
+        wrong=simple_message,
+        code="THREAD_LOCKED",
+        spoil=LOCK,
+        other=lambda _: {"content": "Something else"},
+    ),
+    "simple_list": Entry(
+        lambda s: Request(query={"conversationId": pair_of(s), "since": "2026-01-01T00:00:00Z"}),
+        wrong=lambda _: Request(query={"conversationId": NOWHERE}),
+        code="THREAD_NOT_FOUND",
+    ),
+    "simple_conversations": Entry(lambda _: Request()),
+    "simple_mark_as_read": Entry(
+        lambda s: Request(json={"conversationId": pair_of(s)}),
+        wrong=lambda _: Request(json={"conversationId": NOWHERE}),
+        code="THREAD_NOT_FOUND",
+        other=lambda s: {"conversationId": s.thread_id},
+    ),
+    "simple_upload_file": Entry(
+        simple_upload, status=501, repeated=501, wrong=simple_upload, code="NOT_IMPLEMENTED"
+    ),
     "put_user": Entry(
         lambda s: Request({"user_id": f"new.{s.ann.id}"}, {"display_name": "New"}),
         status=201,
@@ -278,7 +325,7 @@ def test_every_call_has_an_entry_and_every_entry_a_call(document: Json) -> None:
 def test_every_call_that_may_meet_a_wrong_state_has_one(document: Json) -> None:
     without = {name for name, entry in TABLE.items() if entry.wrong is None}
     anyone = {name for name in TABLE if not Operation(document, name).about["security"]}
-    assert without - anyone == {"get_me", "unblock_user"}
+    assert without - anyone == {"get_me", "unblock_user", "simple_conversations"}
 
 
 def test_every_post_takes_an_idempotency_key(document: Json) -> None:
@@ -368,7 +415,7 @@ async def test_repeat_under_a_key(operation: Operation, entry: Entry, scene: Sce
     first = await operation.call(caller, request, key="k 1")
     again = await operation.call(caller, request, key="k 1")
     # A send's key stands for its message, which may have changed since; the rest is kept whole.
-    is_send = operation.name == "send_message"
+    is_send = operation.name in ("send_message", "simple_send")
     assert again.status_code == (200 if is_send else first.status_code)
     assert again.content == first.content
     changed = replace(request, json={**request.json, **entry.other(scene)})

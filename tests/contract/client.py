@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from greenroom.conversations.model import Cursor, Event, Message, Thread
-from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.store import ConversationStore, Folder, InboxFilter
 from greenroom.conversations.wire import Views
 
 Json = dict[str, Any]
@@ -34,19 +34,23 @@ class Client:
 
     async def load(self) -> None:
         """The inbox, page by page, and every message of every thread in it."""
-        after, cursor = None, None
+        self.cursor = (
+            await self._store.inbox(self._viewer, InboxFilter(), after=None, limit=1)
+        ).sync_cursor
+        self.threads = {}
+        for folder in (Folder.ALL, Folder.ARCHIVED):
+            for thread in await self._load_folder(folder):
+                await self._load_thread(thread.id)
+
+    async def _load_folder(self, folder: Folder) -> list[Thread]:
         items: list[Thread] = []
+        asked, after = InboxFilter(folder), None
         while True:
-            page = await self._store.inbox(self._viewer, after=after, limit=2)
-            cursor = cursor or page.sync_cursor
+            page = await self._store.inbox(self._viewer, asked, after=after, limit=2)
             items += page.items
             after = page.next_key
             if after is None:
-                break
-        self.cursor = cursor
-        self.threads = {}
-        for thread in items:
-            await self._load_thread(thread.id)
+                return items
 
     async def _load_thread(self, thread_id: str) -> None:
         found = await self._store.thread(self._viewer, thread_id)
@@ -128,14 +132,16 @@ class Client:
     # Comparing.
 
     def shown(self) -> list[Json]:
-        """Everything, in the order of the inbox."""
+        """Everything, in the order of the inbox: what is archived last, what is pinned first."""
         return sorted(
             (
                 {**each, "messages": sorted_by_seq(each["messages"])}
                 for each in self.threads.values()
             ),
             key=lambda each: (
-                (each["inbox"] or {}).get("last_message_at") or "",
+                each["inbox"]["placement"] == "inbox",
+                each["inbox"]["pinned"],
+                each["inbox"]["last_message_at"] or "",
                 each["thread"]["id"],
             ),
             reverse=True,

@@ -34,6 +34,9 @@ class Seat:
     """Whether the thread exists for them: they opened it, were brought in, or heard something."""
     blind_until: int = 0
     read_until: int = 0
+    is_archived: bool = False
+    is_pinned: bool = False
+    is_starred: bool = False
 
 
 @dataclass
@@ -149,6 +152,8 @@ class Model:
         )
         for user in said.audience:
             talk.seats[user].knows = True
+            if user != author:
+                talk.seats[user].is_archived = False
         talk.said.append(said)
         place = Place(thread_id, len(talk.said))
         if author is not None and said.client_id is not None:
@@ -198,6 +203,21 @@ class Model:
         if place.seq not in self.visible(reader, place.thread_id):
             raise Refused(errors.NotFound)
         seat.read_until = max(seat.read_until, place.seq)
+
+    def arrange(
+        self,
+        user: str,
+        thread_id: str,
+        archived: bool | None,
+        pinned: bool | None,
+        starred: bool | None,
+    ) -> None:
+        seat = self.seat(user, thread_id)
+        if seat is None:
+            raise Refused(errors.ThreadNotFound)
+        seat.is_archived = seat.is_archived if archived is None else archived
+        seat.is_pinned = seat.is_pinned if pinned is None else pinned
+        seat.is_starred = seat.is_starred if starred is None else starred
 
     def add(self, by: str | None, thread_id: str, user: str, role: str) -> None:
         talk = self.talks[thread_id]

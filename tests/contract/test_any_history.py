@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from greenroom.conversations.model import Message, Role, ThreadKind
-from greenroom.conversations.store import Send, Sent, Started
+from greenroom.conversations.store import Folder, InboxChanges, InboxFilter, Send, Sent, Started
 from greenroom.conversations.wire import Views
 from greenroom.kernel.ids import id_time_ms
 from greenroom.kernel.limits import Limits
@@ -46,6 +46,7 @@ roles = st.sampled_from([Role.BUYER, Role.SELLER, Role.HOST, Role.SUPPORT])
 jumps = st.sampled_from([-86_400_000, -3_600_000, -60_000, -1, 1, 60_000, 400_000, 3_600_000])
 client_ids = st.integers(0, 6)
 audiences = st.none() | st.none() | st.sets(people, max_size=2)
+maybe = st.none() | st.booleans()
 rarely = st.integers(0, 9).map(lambda number: number == 0)
 
 
@@ -175,6 +176,24 @@ class History(RuleBasedStateMachine):
             assert isinstance(sent, Sent)
             assert (sent.is_repeat, sent.message.seq) == (is_repeat, place.seq)
             self.note(thread_id, sent.message)
+
+    @rule(user=mostly_members, thread=picks, archived=maybe, pinned=maybe, starred=maybe)
+    def arrange(
+        self,
+        user: int,
+        thread: int,
+        archived: bool | None,
+        pinned: bool | None,
+        starred: bool | None,
+    ) -> None:
+        thread_id = self.thread(thread)
+        who = self.member(thread_id, user)
+        changes = InboxChanges(archived=archived, pinned=pinned, starred=starred)
+        self.touched = {thread_id}
+        self.both(
+            lambda: self.model.arrange(who, thread_id, archived, pinned, starred),
+            lambda: self.store.set_inbox_row(who, thread_id, changes),
+        )
 
     @rule(author=mostly_members, thread=picks, message=picks, body=bodies)
     def edit(self, author: int, thread: int, message: int, body: str) -> None:
@@ -310,11 +329,24 @@ class History(RuleBasedStateMachine):
         await asyncio.gather(*(self.check_viewer(viewer) for viewer in self.people))
 
     async def check_viewer(self, viewer: str) -> None:
-        page = await self.store.inbox(viewer, after=None, limit=100)
-        found = {thread.id: thread.inbox.unread_count for thread in page.items}
         threads = self.model.visible_threads(viewer)
-        assert found == {each: self.model.unread(viewer, each) for each in threads}
-        assert page.unread_threads == sum(count > 0 for count in found.values())
+        seats = {each: self.model.talks[each].seats[viewer] for each in threads}
+        for folder, is_archived in ((Folder.ALL, False), (Folder.ARCHIVED, True)):
+            page = await self.store.inbox(viewer, InboxFilter(folder), after=None, limit=100)
+            rows = {thread.id: thread.inbox for thread in page.items}
+            found = {each: row and row.unread_count for each, row in rows.items()}
+            here = [each for each in threads if seats[each].is_archived is is_archived]
+            expected = {each: self.model.unread(viewer, each) for each in here}
+            assert found == expected
+            assert page.unread_threads[folder] == sum(count > 0 for count in expected.values())
+            assert [row and row.pinned for row in rows.values()] == sorted(
+                (seats[each].is_pinned for each in here), reverse=True
+            )
+            starred = InboxFilter(folder, starred=True)
+            page = await self.store.inbox(viewer, starred, after=None, limit=100)
+            assert {thread.id for thread in page.items} == {
+                each for each in here if seats[each].is_starred
+            }
         for thread_id in sorted(self.touched):
             await self.check_thread(viewer, thread_id)
 

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from greenroom.conversations.model import Cursor, EventType
-from greenroom.conversations.store import ConversationStore, Send
+from greenroom.conversations.store import ConversationStore, Folder, InboxFilter, Send
 from greenroom.kernel.errors import IdempotencyMismatch, RateLimited
 from greenroom.kernel.limits import Limits
 
@@ -177,9 +177,9 @@ async def test_a_thread_started_many_times_at_once_begins_once(
     from_one_place = [start_same(stores[number % 2], ada, ben) for number in range(40)]
     threads = await asyncio.gather(*from_one_place)
     assert len(set(threads)) == 1
-    page = await stores[0].inbox(ben, after=None, limit=10)
+    page = await stores[0].inbox(ben, InboxFilter(), after=None, limit=10)
     assert [thread.id for thread in page.items] == [threads[0]]
-    assert page.unread_threads == 1
+    assert page.unread_threads[Folder.ALL] == 1
 
 
 async def start_same(store: ConversationStore, opener: str, other: str) -> str:

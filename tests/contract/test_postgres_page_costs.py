@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from greenroom.conversations.model import Role
+from greenroom.conversations.store import InboxFilter
 from greenroom.conversations.store_postgres import PostgresConversations
 from greenroom.kernel.limits import Limits
 from greenroom.platform.postgres import open_pool
@@ -61,7 +62,7 @@ async def costs(counted: Counted, viewer: str, thread_id: str) -> dict[str, int]
             store.messages(viewer, thread_id, before=None, after="", limit=50)
         ),
         "message": await counted.cost(store.message(viewer, thread_id, message.id)),
-        "inbox": await counted.cost(store.inbox(viewer, after=None, limit=100)),
+        "inbox": await counted.cost(store.inbox(viewer, InboxFilter(), after=None, limit=100)),
         "sync": await counted.cost(store.changes(viewer, None, 100)),
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from greenroom.conversations.model import Cursor, EventType, Role
-from greenroom.conversations.store import ConversationStore, Send, StartLimit
+from greenroom.conversations.store import ConversationStore, InboxFilter, Send, StartLimit
 from greenroom.kernel.errors import (
     ActionInvalidState,
     EditWindowClosed,
@@ -199,7 +199,7 @@ class TestFeed:
         page = await store.messages(ben, thread_id, before=None, after=None, limit=5)
         assert found is not None
         assert page is not None
-        inbox = await store.inbox(ben, after=None, limit=5)
+        inbox = await store.inbox(ben, InboxFilter(), after=None, limit=5)
         assert {found[1], page.sync_cursor, inbox.sync_cursor} == {head}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from greenroom.conversations.model import EventType, ReadMark, Role
-from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.store import ConversationStore, InboxFilter
 from greenroom.kernel.errors import (
     ActionInvalidState,
     Forbidden,
@@ -60,7 +60,7 @@ class TestMembership:
             assert await store.message(eve, thread_id, message) is None
             page = store.messages(eve, thread_id, before=None, after=None, limit=5)
             assert await page is None
-        assert (await store.inbox(eve, after=None, limit=5)).items == ()
+        assert (await store.inbox(eve, InboxFilter(), after=None, limit=5)).items == ()
         assert (await whole_feed(store, eve)).events == ()
 
     async def test_someone_added_sees_what_is_written_from_then_on(
@@ -219,4 +219,4 @@ class TestBlocks:
         await store.block(ada, ben)
         call = store.start_thread(thread_draft(ada, ben), draft(), ())
         assert (await refusal(call))[0] is MsgBlockedByUser
-        assert (await store.inbox(ada, after=None, limit=5)).items == ()
+        assert (await store.inbox(ada, InboxFilter(), after=None, limit=5)).items == ()

@@ -139,6 +139,15 @@ class TestSends:
         assert refusal == (422, "IDEMPOTENCY_MISMATCH")
         assert (await bob.post(path, bob.draft("Second"), key="k")).status_code == 201
 
+    async def test_key_on_a_repeated_client_id_is_used_too(self, api: Api) -> None:
+        ann, bob = await api.people("ann", "bob")
+        path = f"/v1/threads/{await ann.thread_with(bob)}/messages"
+        new = ann.draft()
+        first = await ann.post(path, new)
+        assert (await ann.post(path, new, key="k")).json() == first.json()
+        refusal = await ann.refusal("POST", path, ann.draft("Other"), key="k")
+        assert refusal == (422, "IDEMPOTENCY_MISMATCH")
+
     async def test_refused_send_is_tried_again_under_its_key(self, api: Api) -> None:
         ann, bob = await api.people("ann", "bob")
         path = f"/v1/threads/{await ann.thread_with(bob)}/messages"

@@ -32,6 +32,7 @@ class GuardedProtocol(CoalescingProtocol):
         self._clocked: _Stage | None = None
         self._unused_bytes = 0
         self._refusal: Problem | None = None
+        self._is_handed_over = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -56,7 +57,8 @@ class GuardedProtocol(CoalescingProtocol):
             self._start_clock(self._stage)
 
     def _is_over(self) -> bool:
-        return self._refusal is not None or self.transport.is_closing()
+        is_refused = self._refusal is not None
+        return is_refused or self._is_handed_over or self.transport.is_closing()
 
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = getattr(self, "cycle", None)
@@ -105,6 +107,8 @@ class GuardedProtocol(CoalescingProtocol):
         self.cycle.keep_alive = False
 
     def handle_websocket_upgrade(self) -> None:
+        """From here on another protocol keeps the time."""
+        self._is_handed_over = True
         self._stop_clock()
         super().handle_websocket_upgrade()
 

@@ -10,15 +10,18 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from greenroom.demo import Sample, welcome
+from greenroom.demo.welcome import Sample, welcome
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+if TYPE_CHECKING:
+    from demo.conftest import NewDatabase
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60
 
 # For a machine without curl: as much of it as the box uses.
@@ -39,10 +42,10 @@ print(httpx.request(method, args.url, headers=headers, content=args.d).text)
 class Demo:
     """A running demo and the box that it printed."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *options: str) -> None:
         others = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "greenroom", "demo", "--port", "0"],
+            [sys.executable, "-W", "error", "-m", "greenroom", "demo", "--port", "0", *options],
             cwd=REPOSITORY,
             env={**others, "GREENROOM_HOME": str(home)},
             stdout=subprocess.PIPE,
@@ -67,6 +70,13 @@ class Demo:
         assert found, self.box
         return found[1]
 
+    def counts(self) -> tuple[int, int, int]:
+        people, threads, messages = (
+            int(self._find(rf"([\d,]+) {noun}").replace(",", ""))
+            for noun in ("people", "threads", "messages")
+        )
+        return people, threads, messages
+
     def pasted(self) -> list[str]:
         """The commands in the box, each with the lines that continue it."""
         return re.findall(r"^  (curl (?:.*\\\n)*.*)$", self.box, re.MULTILINE)
@@ -88,15 +98,15 @@ class Demo:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[], Demo]]:
+def start() -> Iterator[Callable[..., Demo]]:
     """Starts the demo in one home, as often as it is called."""
     # Not pytest's tmp_path: as root, PostgreSQL's account could not enter it.
     street = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
     street.chmod(0o755)
     started: list[Demo] = []
 
-    def start_one() -> Demo:
-        started.append(Demo(street / "home"))
+    def start_one(*options: str) -> Demo:
+        started.append(Demo(street / "home", *options))
         return started[-1]
 
     yield start_one
@@ -121,25 +131,83 @@ def paste(command: str) -> Any:
     return json.loads(ran.stdout)
 
 
-def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[[], Demo]) -> None:
-    demo = start()
-    assert [message["author_id"] for message in demo.messages()] == ["maya", "theo"]
-    say, see = demo.pasted()
+def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Demo]) -> None:
+    demo = start("--messages", "200")
+    people, threads, messages = demo.counts()
+    assert people == 15 + 2
+    assert threads == 15 + 5
+    assert messages > 200
+    before = demo.messages()
+    assert {message["author_id"] for message in before} == {"maya", "theo"}
+    say, see, sign_in = demo.pasted()
     said = paste(say)
-    assert said["body"] == "Outdoors, if the weather holds."
+    assert said["body"] == "Plan B, please. I know that sky."
     arrived = [event["message"] for event in paste(see)["events"] if "message" in event]
     assert said["id"] in [message["id"] for message in arrived]
     assert paste(say)["id"] != said["id"]
-    for page in ("/docs", "/readyz"):
+    assert paste(sign_in)["user"]["user_id"] == "noor"
+    for page in ("/docs", "/readyz", "/demo/people", "/demo/avatars/maya.svg"):
         assert httpx.get(demo.server_url + page, timeout=PATIENCE_S).status_code == 200
-    before = demo.messages()
     assert demo.interrupt() == 0
 
-    again = start()
+    again = start("--messages", "200", "--workers", "2")
     assert again.thread_id == demo.thread_id
-    assert again.messages() == before
-    assert len(before) == 4
+    assert again.counts() == (people, threads, messages + 2)
+    assert again.messages()[:-2] == before
+    # The workers know that they are a demo's.
+    answer = httpx.post(
+        f"{again.server_url}/demo/sign-in", json={"user_id": "theo"}, timeout=PATIENCE_S
+    )
+    assert answer.json()["user"]["role"] == "photographer"
     assert again.interrupt() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--threads", "5"], "--threads goes with --messages"),
+        (["--threads", "50", "--messages", "49"], "--threads is at most --messages"),
+        (["--messages", "0"], "takes a whole number from 1"),
+    ],
+)
+def test_sizes_that_make_no_sense_are_told_before_anything_starts(
+    tmp_path: Path, options: list[str], complaint: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "greenroom", "demo", "--load-only", *options],
+        cwd=REPOSITORY,
+        env={**os.environ, "GREENROOM_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
+    assert not (tmp_path / "home").exists()
+
+
+async def test_load_only_loads_says_what_there_is_and_ends(
+    tmp_path: Path, new_database: "NewDatabase"
+) -> None:
+    url = await new_database()
+    said = []
+    for _ in range(2):
+        ran = subprocess.run(  # noqa: ASYNC221 (nothing else runs here)
+            [sys.executable, "-m", "greenroom", "demo", "--load-only", "--messages", "100"],
+            cwd=REPOSITORY,
+            env={**os.environ, "GREENROOM_HOME": str(tmp_path), "GREENROOM_DATABASE_URL": url},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+        assert ran.returncode == 0, ran.stderr
+        said.append(ran.stdout.splitlines())
+        assert ("100% 100 of 100 messages" in ran.stderr) == (len(said) == 1)
+    assert said[0][-1] == said[1][-1]
+    assert re.fullmatch(r"loaded: 17 people, 17 threads, \d+ messages", said[0][-1])
+    assert "the messages of --seed 1 are there already; another seed adds more" in said[1]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +220,10 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[[], Demo
     ],
 )
 def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str) -> None:
-    sample = Sample("thr_1", {"maya": "token of maya", "theo": "token of theo"})
+    tokens = {"maya": "token of maya", "theo": "token of theo"}
+    sample = Sample("thr_1", tokens, people=5115, threads=25_015, messages=1_000_194)
     box = welcome(sample, host, 8000)
     assert f"{server_url}/docs\n" in box
     assert f"curl -s {server_url}/v1/threads/thr_1/messages" in box
     assert "MAYA=token of maya\n" in box
+    assert "5,115 people, 25,015 threads, 1,000,194 messages" in box

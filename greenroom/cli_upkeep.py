@@ -1,0 +1,308 @@
+"""The commands that look after data: check, export, erase, hold, backup, restore."""
+
+import argparse
+import json
+import os
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from greenroom.bootstrap import Rooms, database
+from greenroom.conversations.upkeep import Fault, HeldError
+from greenroom.doctor import MissingError
+from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.errors import InvalidRequest, ThreadNotFound, UserNotFound
+from greenroom.platform.auth import is_user_id
+from greenroom.platform.backup import (
+    BackupError,
+    after_restore,
+    backup,
+    check_backup,
+    restore,
+    what_is_there,
+)
+from greenroom.platform.migrations import migrate
+from greenroom.platform.termination import run_until_sigterm
+from greenroom.settings import Settings
+
+FAULTS_LISTED = 1000
+REASON_CHARACTERS = 200
+
+
+def register(commands: Any, add: Callable[..., Any], add_group: Callable[..., Any]) -> None:
+    """Add these commands to the parser of `greenroom`."""
+    check = add(commands, "check", _check, "recount everything and say what differs", as_json=True)
+    check.add_argument("--repair", action="store_true", help="set right what can be")
+
+    users = add_group(commands, "users", "a person's data")
+    export = add(users, "export", _users_export, "write everything about a person as JSON")
+    export.add_argument("user", help="the user id")
+    export.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
+    erase = add(users, "erase", _users_erase, "remove a person's profile and messages for good")
+    erase.add_argument("user", help="the user id")
+    erase.add_argument("--yes", action="store_true", help="really; this cannot be undone")
+
+    threads = add_group(commands, "threads", "legal holds")
+    hold = add(threads, "hold", _threads_hold, "keep everything in a thread, whatever its age")
+    hold.add_argument("thread", help="the thread's id, thr_…")
+    hold.add_argument("--reason", required=True, help="why, such as a file number")
+    release = add(threads, "release", _threads_release, "end a thread's legal hold")
+    release.add_argument("thread", help="the thread's id, thr_…")
+
+    keep = add(commands, "backup", _backup, "write the database to a file while servers run")
+    keep.add_argument("file", type=Path)
+    back = add(commands, "restore", _restore, "replace the database by a backup")
+    back.add_argument("file", type=Path)
+    back.add_argument("--yes", action="store_true", help="also when the database holds something")
+
+
+def _check(args: argparse.Namespace, settings: Settings) -> int:
+    counts: Counter[str] = Counter()
+    listed: list[Fault] = []
+    left = 0
+
+    async def work(rooms: Rooms) -> None:
+        nonlocal left
+        with _line() as show:
+            progress = _fraction(show)
+            async for fault in rooms.upkeep.check(repair=args.repair, progress=progress):
+                counts[fault.kind] += 1
+                left += not fault.is_mended
+                if len(listed) < FAULTS_LISTED:
+                    listed.append(fault)
+
+    _with_rooms(settings, work)
+    if args.json:
+        faults = [asdict(fault) for fault in listed]
+        print(json.dumps({"faults": faults, "counts": counts, "left": left}, indent=2))
+    else:
+        _print_check(listed, counts, left)
+    return 1 if left else 0
+
+
+def _print_check(listed: list[Fault], counts: Counter[str], left: int) -> None:
+    for fault in listed:
+        where = " ".join(each for each in (fault.thread_id, fault.user_id) if each)
+        mended = " (mended)" if fault.is_mended else ""
+        print(f"{fault.kind}: {where}: {fault.found}, should be {fault.right}{mended}")
+    total = counts.total()
+    if not total:
+        print("everything agrees")
+        return
+    print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
+    if left == total:
+        print(f"{total} faults; `greenroom check --repair` sets right what can be")
+    elif left:
+        print(f"{total} faults, {left} of them cannot be mended here: restore from a backup")
+    else:
+        print(f"{total} faults, all mended")
+
+
+def _users_export(args: argparse.Namespace, settings: Settings) -> int:
+    _check_user_id(args.user)
+    counts: Counter[str] = Counter()
+
+    async def work(rooms: Rooms) -> None:
+        user = await rooms.accounts.find_user(args.user)
+        with _output(args.out) as out, _line() as show:
+            document = Document(out)
+            profile = msgspec.to_builtins(user)
+            for name in ("created_at", "updated_at"):
+                profile[name] = rfc3339(profile[name])
+            document.value("user", profile)
+            async for section, item in rooms.upkeep.export(args.user):
+                document.item(section, item)
+                counts[section] += 1
+                if counts.total() % 1000 == 0:
+                    show(f"{counts.total()} items")
+            document.end()
+
+    _with_rooms(settings, work, user=args.user)
+    if args.out is not None:
+        items = ", ".join(f"{count} {name}" for name, count in counts.items()) or "a profile only"
+        print(f"{args.out}: {items}")
+    return 0
+
+
+class Document:
+    """A JSON object written as it comes: single values, then lists, item by item."""
+
+    SECTIONS = ("threads", "messages", "earlier_versions", "blocks")
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._before = b"{\n"
+        self._waiting = list(self.SECTIONS)
+        self._items = 0
+
+    def value(self, name: str, value: Any) -> None:
+        self._out.write(self._before + _json(name) + b": " + _json(value))
+        self._before = b",\n"
+
+    def item(self, section: str, item: Any) -> None:
+        while section in self._waiting:
+            self._open(self._waiting.pop(0))
+        self._out.write((b",\n  " if self._items else b"\n  ") + _json(item))
+        self._items += 1
+
+    def _open(self, section: str) -> None:
+        self._out.write(self._before + _json(section) + b": [")
+        self._before, self._items = b"],\n", 0
+
+    def end(self) -> None:
+        while self._waiting:
+            self._open(self._waiting.pop(0))
+        self._out.write(b"]\n}\n")
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _users_erase(args: argparse.Namespace, settings: Settings) -> int:
+    _check_user_id(args.user)
+    if not args.yes:
+        raise InvalidRequest(
+            f"this removes the profile and every message of {args.user} for good; "
+            "`greenroom users export` keeps a copy. Add --yes to do it."
+        )
+    messages = threads = 0
+
+    async def work(rooms: Rooms) -> None:
+        nonlocal messages, threads
+        await rooms.upkeep.check_may_erase(args.user)
+        await rooms.accounts.erase_user(args.user)
+        with _line() as show:
+            async for step in rooms.upkeep.erase(args.user):
+                messages += step.messages
+                threads += step.threads
+                show(f"{messages} messages in {threads} threads")
+
+    try:
+        _with_rooms(settings, work, user=args.user)
+    except HeldError as error:
+        done = f" {messages} messages had gone before it was set." if messages else ""
+        raise MissingError(f"{error}{done}") from error
+    seconds = settings.limits.known_user_s
+    print(f"{args.user} is erased: {messages} messages in {threads} threads")
+    print(
+        f"Servers that run may take their token for {seconds} s more; then run this again to be "
+        "sure. Backups made before still hold it all."
+    )
+    return 0
+
+
+def _threads_hold(args: argparse.Namespace, settings: Settings) -> int:
+    reason = " ".join(args.reason.split())
+    if not 1 <= len(reason) <= REASON_CHARACTERS or not reason.isprintable():
+        raise InvalidRequest(f"--reason takes 1 to {REASON_CHARACTERS} characters.")
+    _with_rooms(settings, lambda rooms: rooms.upkeep.hold(args.thread, reason))
+    print(f"{args.thread} is on legal hold; `greenroom threads release {args.thread}` ends it")
+    return 0
+
+
+def _threads_release(args: argparse.Namespace, settings: Settings) -> int:
+    _with_rooms(settings, lambda rooms: rooms.upkeep.release(args.thread))
+    print(f"{args.thread} is not on hold; what is past its keeping time will go")
+    return 0
+
+
+def _backup(args: argparse.Namespace, settings: Settings) -> int:
+    with database(settings) as url, _line() as show, _explained():
+        size = backup(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
+    print(f"{args.file}: {size:,} bytes")
+    secret = "GREENROOM_JWT_SECRET" if settings.jwt_secret else settings.home / "jwt-secret"
+    print(f"The secret that tokens are signed with is not in it; keep {secret} apart.")
+    return 0
+
+
+def _restore(args: argparse.Namespace, settings: Settings) -> int:
+    with _explained():
+        check_backup(args.file)
+        with database(settings) as url:
+            there = run_until_sigterm(what_is_there(url))
+            if there and not args.yes:
+                rows = ", ".join(f"{name} {count:,}" for name, count in there.items())
+                raise BackupError(
+                    f"The database is not empty ({rows}). Add --yes to replace all of it by the "
+                    "backup; make a backup of it first. Nothing was changed."
+                )
+            with _line() as show:
+                restore(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
+            applied = run_until_sigterm(after_restore(url))
+    for name in applied:
+        print(f"migrated {name}")
+    print(f"restored {args.file}; every client will load anew")
+    print("Tokens work only with the secret of then. People erased since are back: erase again.")
+    return 0
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except BackupError as error:
+        raise MissingError(str(error)) from error
+
+
+def _check_user_id(user_id: str) -> None:
+    if not is_user_id(user_id):
+        raise InvalidRequest("a user id has 1 to 64 characters of A-Z a-z 0-9 _ . : -")
+
+
+def _with_rooms(
+    settings: Settings, work: Callable[[Rooms], Any], *, user: str | None = None
+) -> None:
+    async def run(url: str) -> None:
+        await migrate(url)
+        async with Rooms(settings, url) as rooms:
+            if user is not None:
+                await rooms.accounts.find_user(user)
+            await work(rooms)
+
+    try:
+        with database(settings) as url:
+            run_until_sigterm(run(url))
+    except (UserNotFound, ThreadNotFound) as problem:
+        raise MissingError(f"{problem}. Check the id.") from problem
+
+
+@contextmanager
+def _output(file: Path | None) -> Iterator[IO[bytes]]:
+    """Standard output, or a file that appears when it is whole, for its owner only."""
+    if file is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _line() -> Iterator[Callable[[str], None]]:
+    """A line that is written over, for people who watch; silent otherwise."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    try:
+        yield lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _fraction(show: Callable[[str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(f"{done:,} of {total:,} threads and people")

@@ -1,0 +1,101 @@
+"""What `greenroom demo` prints when it is ready. The curl lines work as pasted."""
+
+from dataclasses import dataclass
+
+from greenroom.bootstrap import jwt_secret
+from greenroom.kernel.clock import Clock, system_clock
+from greenroom.platform.auth import sign_token
+from greenroom.platform.postgres import open_pool
+from greenroom.settings import Settings
+
+BUYER, SELLER = "maya", "theo"
+OPENER = "sample-lookbook-1"
+TOKEN_TTL_S = 30 * 24 * 60 * 60
+
+# A thread knows how many messages it has, which is quicker than counting a million.
+COUNTS = """
+select (select count(*) from app_user) as people, count(*) as threads,
+    coalesce(sum(last_seq), 0)::bigint as messages,
+    (select thread_id from message where sender_user = $1 and client_id = $2) as thread_id
+from thread
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    thread_id: str
+    tokens: dict[str, str]
+    people: int
+    threads: int
+    messages: int
+
+
+async def describe_sample(
+    settings: Settings, database_url: str, clock: Clock = system_clock
+) -> Sample:
+    """What there is now, with tokens for two people who have a thread."""
+    pool = await open_pool(database_url, min_size=1, max_size=1, statement_timeout_ms=0)
+    try:
+        [row] = await pool.fetch(COUNTS, BUYER, OPENER)
+    finally:
+        await pool.close()
+    tokens = {who: person_token(settings, who, clock) for who in (BUYER, SELLER)}
+    return Sample(row["thread_id"], tokens, row["people"], row["threads"], row["messages"])
+
+
+def person_token(settings: Settings, user_id: str, clock: Clock) -> str:
+    return sign_token(
+        jwt_secret(settings),
+        user_id,
+        clock=clock,
+        ttl_s=TOKEN_TTL_S,
+        audience=settings.jwt_audience,
+        issuer=settings.jwt_issuer,
+    )
+
+
+def contents(sample: Sample) -> str:
+    return f"{sample.people:,} people, {sample.threads:,} threads, {sample.messages:,} messages"
+
+
+def welcome(sample: Sample, host: str, port: int) -> str:
+    server_url = _server_url(host, port)
+    thread_url = f"{server_url}/v1/threads/{sample.thread_id}/messages"
+    lines = [
+        f"Greenroom is ready: {contents(sample)}.",
+        "",
+        f"  API       {server_url}/v1",
+        f"  Reference {server_url}/docs",
+        f"  Health    {server_url}/readyz",
+        f"  People    {server_url}/demo/people",
+        "",
+        "Maya (buyer) and Theo (photographer) have a thread. Their tokens, good for 30 days:",
+        "",
+        *(f"  {who.upper()}={token}" for who, token in sample.tokens.items()),
+        "",
+        "Say something as Maya:",
+        "",
+        f"  curl -s {thread_url} -H 'Content-Type: application/json' \\",
+        f"    -H 'Authorization: Bearer {sample.tokens[BUYER]}' \\",
+        """    -d '{"client_id": "'$(date +%s%N)'", "body": "Plan B, please. I know that sky."}'""",
+        "",
+        "See it arrive for Theo:",
+        "",
+        f"  curl -s {server_url}/v1/sync -H 'Authorization: Bearer {sample.tokens[SELLER]}'",
+        "",
+        "Be someone else (this sign-in exists in the demo only):",
+        "",
+        f"  curl -s {server_url}/demo/sign-in -H 'Content-Type: application/json' \\",
+        """    -d '{"user_id": "noor"}'""",
+        "",
+        "Ctrl-C stops the server; the data stays.",
+    ]
+    rule = "─" * 78
+    return "\n".join((rule, *lines, rule))
+
+
+def _server_url(host: str, port: int) -> str:
+    """Where this machine reaches a server that listens on `host`."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 (compared only)
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,310 @@
+"""What is in the database after loading, by hand-written scenes and in bulk, recounted in SQL."""
+
+import dataclasses
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from greenroom.bootstrap import Rooms
+from greenroom.conversations.model import Cursor, EventType
+from greenroom.conversations.store import InboxFilter
+from greenroom.demo import sample as sample_module
+from greenroom.demo.bulk import Bulk, load_bulk
+from greenroom.demo.people import PEOPLE
+from greenroom.demo.sample import cues, load_sample
+from greenroom.demo.script import latest_day, scenes, with_dates
+from greenroom.kernel.limits import Limits
+from greenroom.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from demo.conftest import NewDatabase
+
+NOW_MS = 1_800_000_000_000
+HOUR_MS = 60 * 60 * 1000
+DAY_MS = 24 * HOUR_MS
+
+# Each returns the rows that break a promise of the store.
+PROMISES = {
+    "seq counts 1, 2, 3 … and the thread knows the last": """
+        select t.thread_id, t.last_seq, count(m.*) from thread t
+        left join message m using (thread_id) group by t.thread_id
+        having count(m.*) <> t.last_seq or min(m.seq) <> 1 or max(m.seq) <> t.last_seq
+            or count(distinct m.seq) <> count(m.*) or max(m.created_at) <> t.last_msg_ts
+            or min(m.created_at) <> t.created_at""",
+    "created_at grows with seq and is the time inside the id": """
+        select * from (select thread_id, message_id, created_at,
+            lag(created_at) over (partition by thread_id order by seq) as before from message) m
+        where created_at <= before or message_id not like 'msg\\_%' or length(message_id) <> 30
+            or substr(message_id, 5, 12) <> lpad(to_hex(
+                (extract(epoch from created_at) * 1000)::bigint), 12, '0')""",
+    "every thread's id carries its own time": """
+        select thread_id from thread where length(thread_id) <> 30 or substr(thread_id, 5, 12) <>
+            lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0')""",
+    "unread is what came after last_read, from others, not deleted": """
+        select i.user_id, i.thread_id, i.unread_count from inbox_index i
+        join thread_participant p using (user_id, thread_id)
+        where i.unread_count <> (select count(*) from message m
+            where m.thread_id = i.thread_id and m.message_id > p.last_read_id
+                and m.sender_user is distinct from i.user_id and m.deleted_at is null
+                and (m.visible_to is null or i.user_id = any (m.visible_to)))""",
+    "the inbox row shows the thread's last message, kind and whose turn it is": """
+        select i.* from inbox_index i join thread t using (thread_id)
+        left join message m on m.thread_id = i.thread_id and m.message_id = i.last_message_id
+        where m.seq is distinct from t.last_seq or i.last_msg_ts <> t.last_msg_ts
+            or i.kind <> t.kind or i.needs_action
+            or i.awaits_reply <> (m.kind <> 'system' and m.sender_user is distinct from i.user_id)
+        """,
+    "whoever is in a thread has one inbox row and one head": """
+        select p.* from thread_participant p left join inbox_index i using (user_id, thread_id)
+        left join feed_head h using (user_id) left join app_user u using (user_id)
+        where i.user_id is null or h.user_id is null or u.user_id is null""",
+    "no inbox row without a participant": """
+        select user_id, thread_id from inbox_index
+        except select user_id, thread_id from thread_participant""",
+    "a read mark names a message of the thread, at a time after it": """
+        select p.* from thread_participant p
+        left join message m on m.thread_id = p.thread_id and m.message_id = p.last_read_id
+        where p.last_read_id <> '' and p.last_read_id <> p.visible_after_id
+            and (m.message_id is null or p.last_read_ts < m.created_at)""",
+    "only people of the thread write in it": """
+        select m.thread_id, m.message_id from message m where m.sender_user is not null
+            and not exists (select 1 from thread_participant p
+                where p.thread_id = m.thread_id and p.user_id = m.sender_user)""",
+    "feed numbers have no gap between what was pruned and the head": """
+        select h.* from feed_head h left join feed f using (user_id) group by h.user_id
+        having count(f.n) <> h.last_n - h.pruned_n
+            or min(f.n) <> h.pruned_n + 1 or max(f.n) <> h.last_n""",
+    "a feed is in the order of time": """
+        select * from (select user_id, n, at,
+            lag(at) over (partition by user_id order by n) as before from feed) f
+        where at < before""",
+    "each kept day's message is in each participant's feed once": """
+        select m.thread_id, m.message_id, p.user_id from message m
+        join thread_participant p using (thread_id)
+        where m.created_at >= {feed_from} and m.message_id > p.visible_after_id
+            and 1 <> (select count(*) from feed f where f.user_id = p.user_id
+                and f.type = 'message.new' and f.message_id = m.message_id)""",
+    "no feed older than what is kept, none from the future": """
+        select * from feed where at < {feed_from} or at > {now}""",
+    "a project has a booking, others have none": """
+        select thread_id from thread
+        where (kind = 'project') <> (coalesce(leg_id, group_id) is not null)""",
+    "every thread has a subject, a city, a profile and two people or more": """
+        select t.thread_id from thread t join thread_participant p using (thread_id)
+        group by t.thread_id having count(*) < 2 or t.subject is null or t.city is null
+            or t.role_context is null or not bool_or(p.user_id = t.opened_by_user)""",
+    "a pair is known by its key": """
+        select thread_id, pair_key from thread t
+        where pair_key is distinct from (select case when count(*) = 2 and
+                bool_and(status = 'active') then string_agg(user_id, ',' order by user_id) end
+            from thread_participant p where p.thread_id = t.thread_id)""",
+}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings({"GREENROOM_HOME": str(tmp_path)})
+
+
+def clock() -> int:
+    return NOW_MS
+
+
+async def assert_promises(database: Any, feed_from_ms: int) -> None:
+    moments = {"feed_from": feed_from_ms, "now": NOW_MS}
+    times = {name: f"to_timestamp({at_ms / 1000})" for name, at_ms in moments.items()}
+    for promise, query in PROMISES.items():
+        assert await database.rows(query.format(**times)) == [], promise
+
+
+async def test_the_sample_keeps_every_promise(
+    settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
+) -> None:
+    url = await new_database()
+    assert await load_sample(settings, url, clock=clock)
+    async with look_into(url) as database:
+        await assert_promises(database, NOW_MS - 7 * DAY_MS)
+        kinds = dict(await database.rows("select kind, count(*) from thread group by 1"))
+        assert set(kinds) == {"inquiry", "invite", "project"}
+        [(members,)] = await database.rows(
+            "select max(c) from (select count(*) as c from thread_participant group by thread_id) x"
+        )
+        assert members == 3
+        [(newest,)] = await database.rows("select min(last_msg_ts) from thread")
+        assert newest.timestamp() * 1000 < NOW_MS - 180 * DAY_MS
+        for special in (
+            "select 1 from message where edited_at is not null",
+            "select 1 from message where deleted_at is not null and body_text = ''",
+            "select 1 from message where reply_to is not null",
+            "select 1 from message where body_html like '%<ol>%'",
+            "select 1 from message where body_html like '%<a href%'",
+            "select 1 from inbox_index where unread_count > 1",
+            "select 1 from inbox_index where starred",
+        ):
+            assert await database.rows(special), special
+        assert len(await database.rows("select distinct city from thread")) >= 6
+        assert not await database.rows("select 1 from message where body_text like '%{%'")
+
+
+async def test_people_see_the_sample_as_they_would_see_their_own(
+    settings: Settings, new_database: "NewDatabase"
+) -> None:
+    url = await new_database()
+    await load_sample(settings, url, clock=clock)
+    async with Rooms(settings, url, clock=clock) as rooms:
+        for user_id in PEOPLE:
+            page = await rooms.conversations.inbox(user_id, InboxFilter(), after=None, limit=50)
+            assert page.items, user_id
+            unread = [row.inbox for row in page.items if row.inbox and row.inbox.unread_count]
+            assert page.unread_threads["all"] == len(unread)  # type: ignore[index]
+            changes = await rooms.conversations.changes(user_id, None, 100)
+            said = [event for event in changes.events if event.type == EventType.MESSAGE_NEW]
+            newest = page.items[0].inbox
+            assert newest is not None
+            assert newest.last_message is not None
+            if newest.last_activity_ms > NOW_MS - 7 * DAY_MS:
+                assert newest.last_message in [event.message for event in said]
+            old = Cursor(changes.cursor.epoch, 0)
+            [reset] = (await rooms.conversations.changes(user_id, old, 100)).events[:1]
+            assert reset.type in (EventType.RESET, EventType.THREAD_CHANGED)
+
+
+async def test_the_same_seed_gives_the_same_rows(
+    settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
+) -> None:
+    found = []
+    for seed in (1, 1, 2):
+        url = await new_database()
+        await load_sample(settings, url, seed=seed, clock=clock)
+        await load_bulk(url, Bulk(seed, 500, 12), clock=clock)
+        async with look_into(url) as database:
+            found.append(await database.contents())
+    first, second, other = found
+    assert first == second
+    assert first["message"] != other["message"]
+
+
+@pytest.mark.parametrize("later_ms", [0, 3 * DAY_MS + 5 * HOUR_MS])
+async def test_loading_again_changes_nothing(
+    settings: Settings,
+    new_database: "NewDatabase",
+    look_into: Callable[[str], Any],
+    later_ms: int,
+) -> None:
+    url = await new_database()
+    bulk = Bulk(1, 300, 10)
+    assert await load_sample(settings, url, clock=clock)
+    assert await load_bulk(url, bulk, clock=clock)
+    async with look_into(url) as database:
+        before = await database.contents()
+        assert not await load_sample(settings, url, seed=5, clock=lambda: NOW_MS + later_ms)
+        assert not await load_bulk(url, bulk, clock=lambda: NOW_MS + later_ms)
+        assert await database.contents() == before
+
+
+@pytest.mark.parametrize("played", [1, 200])
+async def test_a_load_that_was_cut_short_is_finished_by_the_next(
+    settings: Settings,
+    new_database: "NewDatabase",
+    look_into: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    played: int,
+) -> None:
+    whole, broken = await new_database(), await new_database()
+    await load_sample(settings, whole, clock=clock)
+    with monkeypatch.context() as patch:
+        patch.setattr(sample_module, "cues", lambda *args: [*cues(*args)[:played], None])
+        patch.setattr(sample_module, "_day_to_load", _today)
+        with pytest.raises(AttributeError):
+            await load_sample(settings, broken, clock=clock)
+    # A day later; but what was begun goes on at its own times.
+    await load_sample(settings, broken, clock=lambda: NOW_MS + DAY_MS)
+    said = "select message_id, body_text, created_at, edited_at, deleted_at from message order by 1"
+    async with look_into(whole) as expected, look_into(broken) as found:
+        assert await found.rows(said) == await expected.rows(said)
+        marks = "select thread_id, user_id, last_read_id from thread_participant order by 1, 2"
+        assert await found.rows(marks) == await expected.rows(marks)
+
+
+async def _today(*_: object) -> date:
+    return latest_day(NOW_MS)
+
+
+async def test_tried_out_limits_do_not_stop_the_sample(
+    settings: Settings, new_database: "NewDatabase"
+) -> None:
+    tight = dataclasses.replace(
+        settings,
+        limits=dataclasses.replace(Limits(), body_characters=5, verified_starts_per_day=1),
+        require_job=True,
+    )
+    assert await load_sample(tight, await new_database(), clock=clock)
+
+
+@pytest.mark.parametrize(
+    "bulk",
+    [Bulk(1, 20_000, 500), Bulk(7, 400, 400), Bulk(3, 1, 1), Bulk(3, 3000, 1)],
+    ids=["20000 messages", "one message per thread", "one message", "one long thread"],
+)
+async def test_bulk_keeps_every_promise(
+    new_database: "NewDatabase", look_into: Callable[[str], Any], bulk: Bulk
+) -> None:
+    url = await new_database()
+    assert await load_bulk(url, bulk, clock=clock)
+    async with look_into(url) as database:
+        await assert_promises(database, NOW_MS - NOW_MS % HOUR_MS - 7 * DAY_MS)
+        [counted] = await database.rows(
+            "select (select count(*) from message), (select count(*) from thread)"
+        )
+        assert counted == (bulk.messages, bulk.threads)
+        assert not await database.rows(
+            "select sender_user, client_id from message where client_id is not null"
+            " group by 1, 2 having count(*) > 1"
+        )
+
+
+async def test_people_go_on_talking_where_bulk_stopped(
+    settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
+) -> None:
+    url = await new_database()
+    await load_bulk(url, Bulk(1, 2000, 20), clock=clock)
+    async with Rooms(settings, url, clock=clock) as rooms, look_into(url) as database:
+        [(user_id, thread_id)] = await database.rows(
+            "select opened_by_user, thread_id from thread order by last_msg_ts desc limit 1"
+        )
+        verbs = rooms.conversations
+        sent = await verbs.send(user_id, thread_id, client_id="new", body="Still there?")
+        thread, cursor = await verbs.access_thread(user_id, thread_id)
+        assert thread.inbox is not None
+        assert thread.inbox.last_message == sent.message
+        before = Cursor(cursor.epoch, cursor.n - 1)
+        [event] = (await verbs.changes(user_id, before, 10)).events
+        assert event.message == sent.message
+        page = await verbs.access_messages(user_id, thread_id, limit=50)
+        await verbs.mark_read(user_id, thread_id, page.items[-1].id)
+        await assert_promises(database, NOW_MS - NOW_MS % HOUR_MS - 7 * DAY_MS)
+
+
+def test_scenes_are_played_in_the_order_of_time_and_never_ahead_of_it() -> None:
+    for hours in range(0, 48, 5):
+        now_ms = NOW_MS + hours * HOUR_MS
+        day = latest_day(now_ms)
+        times = [cue.at_ms for cue in cues(1, day)]
+        assert times == sorted(times)
+        assert now_ms - 2 * DAY_MS < times[-1] <= now_ms
+
+
+def test_scenes_name_people_who_exist_and_give_each_of_them_something() -> None:
+    cast = {scene.opener for scene in scenes()} | {scene.to for scene in scenes()}
+    spoken = {step.who for scene in scenes() for step in scene.steps}
+    assert spoken - {None} == set(PEOPLE)
+    assert cast < set(PEOPLE)
+    assert 12 <= len(scenes()) <= 20
+
+
+def test_dates_in_what_people_say_are_real_dates() -> None:
+    day = date(2027, 1, 15)
+    assert with_dates("On {+16} or {-1s}.", day) == "On Sunday 31 January or Thu 14 Jan."

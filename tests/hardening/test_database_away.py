@@ -1,0 +1,169 @@
+"""PostgreSQL goes away, or its disk is full: a clear 503, no false 201, and it heals by itself."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from greenroom.platform.embedded_postgres import EmbeddedPostgres
+
+from .site import Json, Server, until
+
+DISK = "160m"
+ENOUGH = 400
+RAISED = {
+    "GREENROOM_LIMIT_SENDS_PER_MINUTE": "60000",
+    "GREENROOM_LIMIT_STARTS_PER_HOUR": "1000",
+    "GREENROOM_LIMIT_STARTS_PER_DAY": "1000",
+}
+
+
+class Talk:
+    """A thread, and a record of every message that was acknowledged."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._path = f"/v1/threads/{server.thread('ann', 'bob')}/messages"
+        self._numbers = itertools.count(1)
+        self._acknowledged: list[str] = []
+        self._refused: list[str] = []
+
+    def send(self, body: str = "Hello", client_id: str | None = None) -> httpx.Response:
+        client_id = client_id or f"c{next(self._numbers)}"
+        draft = {"client_id": client_id, "body": body}
+        answer = self._server.call("ann", "POST", self._path, draft)
+        if answer.status_code in (200, 201):
+            self._acknowledged.append(client_id)
+        else:
+            check_unavailable(answer)
+            self._refused.append(client_id)
+        return answer
+
+    def repeat_refused(self) -> None:
+        """As clients are told to; each is then there once."""
+        refused, self._refused = self._refused, []
+        for client_id in refused:
+            assert self.send(client_id=client_id).status_code in (200, 201)
+
+    def check(self) -> None:
+        """What was acknowledged is there once; what was not is there at most once."""
+        found = [each["client_id"] for each in self._all()][1:]
+        assert len(found) == len(set(found))
+        assert set(self._acknowledged) <= set(found)
+        assert set(found) <= {*self._acknowledged, *self._refused}
+
+    def _all(self) -> list[Json]:
+        found: list[Json] = []
+        has_more = True
+        while has_more:
+            after = found[-1]["id"] if found else "0"
+            answer = self._server.call("ann", "GET", f"{self._path}?limit=50&after={after}")
+            assert answer.status_code == 200, answer.text
+            found += answer.json()["items"]
+            has_more = answer.json()["has_more"]
+        return found
+
+
+def check_unavailable(answer: httpx.Response) -> None:
+    assert answer.status_code == 503, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert int(answer.headers["retry-after"]) >= 1
+    problem = answer.json()
+    assert problem["code"] == "UNAVAILABLE"
+    for secret in ("asyncpg", "postgres", "127.0.0.1", "/tmp", "SELECT", "disk"):  # noqa: S108
+        assert secret not in answer.text, "nothing internal leaves"
+    assert problem["corr_id"] == answer.headers["x-correlation-id"]
+
+
+def is_ready(server: Server) -> bool:
+    return server.http.get("/readyz").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def embedded(open_home: Path) -> Iterator[EmbeddedPostgres]:
+    database = EmbeddedPostgres(open_home)
+    yield database
+    database.stop()
+
+
+@pytest.fixture(scope="module")
+def site(open_home: Path, embedded: EmbeddedPostgres) -> Iterator[Server]:
+    server = Server(open_home, RAISED)
+    yield server
+    assert server.end() == 0
+
+
+def test_postgresql_is_stopped_and_started_again(site: Server, embedded: EmbeddedPostgres) -> None:
+    talk = Talk(site)
+    for _ in range(2):
+        for _ in range(5):
+            assert talk.send().status_code == 201
+        embedded.stop()
+        for _ in range(5):
+            assert talk.send().status_code == 503
+        check_unavailable(site.http.get("/readyz"))
+        check_unavailable(site.call("ann", "GET", "/v1/inbox"))
+        check_unavailable(site.call("ann", "GET", "/v1/sync"))
+        check_unavailable(site.call("newcomer", "GET", "/v1/me"))
+        assert site.http.get("/healthz").status_code == 200
+        assert site.http.get("/metrics").status_code == 200
+        assert site.http.get("/openapi.json").status_code == 200
+        embedded.start()
+        until(lambda: is_ready(site), "ready again")
+        talk.check()
+        assert talk.send().status_code == 201
+        talk.repeat_refused()
+        talk.check()
+    assert not site.has_ended()
+
+
+@pytest.fixture
+def tiny_disk() -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts a small disk")
+    folder = Path(tempfile.mkdtemp(prefix="greenroom-disk-"))
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0755", "tmpfs", str(folder)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode:
+        folder.rmdir()
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode()}")
+    try:
+        yield folder
+    finally:
+        EmbeddedPostgres(folder).stop()
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+        folder.rmdir()
+
+
+def test_a_full_disk(tiny_disk: Path, tmp_path: Path) -> None:
+    server = Server(tiny_disk, RAISED, log=tmp_path / "server.log")
+    try:
+        talk = Talk(server)
+        assert talk.send().status_code == 201
+        filler = tiny_disk / "filler"
+        fill(filler)
+        long = "word " * 400
+        statuses = [talk.send(long).status_code for _ in range(ENOUGH)]
+        assert 503 in statuses, "the disk was not full enough to prove anything"
+        assert statuses[-1] == 503
+        assert server.http.get("/healthz").status_code == 200
+        filler.unlink()
+        until(lambda: talk.send().status_code == 201, "room again")
+        talk.repeat_refused()
+        talk.check()
+        assert not server.has_ended()
+    finally:
+        server.end()
+
+
+def fill(path: Path) -> None:
+    free = shutil.disk_usage(path.parent).free
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, free)
+    assert shutil.disk_usage(path.parent).free < 4096 * 4

@@ -1,0 +1,188 @@
+"""What an outsider gets for what exists is what anybody gets for what does not: same status, body,
+headers, and the same questions to the database in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from greenroom.bootstrap import Rooms
+from greenroom.kernel.limits import Limits
+
+if TYPE_CHECKING:
+    from conftest import Api, Client, Json, Person
+
+NOWHERE = {
+    "thread_id": "thr_019e33c9ac00zzzzzzzzzzzzzz",
+    "message_id": "msg_019e33c9ac00zzzzzzzzzzzzzz",
+    "user_id": "nobody.at.all",
+}
+VOLATILE = ("x-correlation-id", "date")
+
+# The body of each call on something with an id that a person may make; None: it takes none.
+BODIES: dict[str, Any] = {
+    "send_message": {"client_id": "x", "body": "Hello"},
+    "list_messages": None,
+    "edit_message": {"body": "Hello"},
+    "delete_message": None,
+    "get_thread": None,
+    "add_participant": {"user_id": "friend", "role": "host"},
+    "remove_participant": None,
+    "mark_read": {"up_to": NOWHERE["message_id"]},
+    "edit_inbox_row": {"starred": True},
+    "unblock_user": None,
+}
+OUTSIDERS = ("stranger", "left", "blocked opener")
+
+
+@pytest.fixture(scope="module")
+def limits() -> Limits:
+    """One connection each, so that what is asked has one order."""
+    many = 100_000
+    return Limits(
+        sends_per_minute=60_000,
+        starts_per_hour=many,
+        starts_per_day=many,
+        send_connections=1,
+        read_connections=1,
+    )
+
+
+class Asked:
+    """What the rooms ask the database, statement by statement."""
+
+    def __init__(self) -> None:
+        self._heard: list[str] = []
+
+    async def listen_to(self, rooms: Rooms) -> None:
+        for pool in (rooms._pool, rooms._send_pool):
+            async with pool.acquire() as connection:
+                connection.add_query_logger(self._hear)
+
+    def _hear(self, record: Any) -> None:
+        # asyncpg counts savepoints in their names.
+        self._heard.append(re.sub(r"__asyncpg_savepoint_\w+__", "", " ".join(record.query.split())))
+
+    async def during(self, call: Any) -> tuple[httpx.Response, list[str]]:
+        self._heard.clear()
+        answer = await call
+        # Loggers are told in the next turn of the loop.
+        await asyncio.sleep(0)
+        return answer, list(self._heard)
+
+
+@pytest.fixture(scope="module")
+async def asked(rooms: Rooms) -> Asked:
+    asked = Asked()
+    await asked.listen_to(rooms)
+    return asked
+
+
+@dataclass
+class Scene:
+    """Ann's thread with Bob, which nobody of `outsiders` may see any more or ever could."""
+
+    ids: dict[str, str]
+    outsiders: dict[str, Person]
+
+
+@pytest.fixture(scope="module")
+async def scene(api: Api) -> Scene:
+    ann, bob, carl, dora, emil = await api.people("ann", "bob", "carl", "dora", "emil")
+    started = await ann.start(bob)
+    thread_id = started["thread"]["id"]
+    await api.backend.put("/v1/users/friend", {"display_name": "Friend"})
+    await api.backend.add(thread_id, dora.id, "host")
+    await dora.leave(thread_id)
+    # Emil never hears of a thread that someone whom he blocked brings him into.
+    await emil.block(ann)
+    answer = await ann.post(
+        f"/v1/threads/{thread_id}/participants", {"user_id": emil.id, "role": "host"}
+    )
+    assert answer.status_code == 200
+    ids = {"thread_id": thread_id, "message_id": started["message"]["id"], "user_id": bob.id}
+    outsiders = dict(zip(OUTSIDERS, (carl, dora, emil), strict=True))
+    for each in outsiders.values():
+        assert (await each.get("/v1/me")).status_code == 200
+    return Scene(ids, outsiders)
+
+
+@pytest.fixture(scope="module")
+async def operations(api: Api) -> dict[str, tuple[str, str, Json]]:
+    document = (await api.anonymous.get("/openapi.json")).json()
+    return {
+        about["operationId"]: (method.upper(), path, about)
+        for path, methods in document["paths"].items()
+        for method, about in methods.items()
+        if "{" in path and {"person": []} in about["security"]
+    }
+
+
+def test_every_call_on_something_with_an_id_is_here(
+    operations: dict[str, tuple[str, str, Json]],
+) -> None:
+    assert set(operations) == set(BODIES)
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.mark.parametrize("outsider", OUTSIDERS)
+@pytest.mark.parametrize("with_key", [False, True], ids=["", "with key"])
+@pytest.mark.parametrize("name", BODIES)
+async def test_outsiders_see_what_is_not_there(
+    operations: dict[str, tuple[str, str, Json]],
+    scene: Scene,
+    asked: Asked,
+    name: str,
+    with_key: bool,
+    outsider: str,
+) -> None:
+    method, template, about = operations[name]
+    takes_key = any(each["name"] == "Idempotency-Key" for each in about["parameters"])
+    if with_key and not takes_key:
+        pytest.skip("this call takes no key")
+    who = scene.outsiders[outsider]
+    call = caller(who, method, BODIES[name], with_key=with_key)
+    # Once for nothing: what is looked up once and then known is no secret.
+    await call(template.format(**NOWHERE))
+    nowhere = await asked.during(call(template.format(**NOWHERE)))
+    for there in (
+        scene.ids,
+        {**NOWHERE, "thread_id": scene.ids["thread_id"]},
+        {**scene.ids, "thread_id": NOWHERE["thread_id"]},
+        {**scene.ids, "user_id": "me"},
+    ):
+        found = await asked.during(call(template.format(**there)))
+        check_same(found[0], nowhere[0])
+        assert found[1] == nowhere[1], "asked more or less of the database"
+        assert found[1]
+
+
+def caller(who: Client, method: str, body: Any, *, with_key: bool) -> Callable[[str], Any]:
+    def call(path: str) -> Any:
+        key = f"key {next(_numbers)}" if with_key else None
+        return who.call(method, path, body, key=key)
+
+    return call
+
+
+def check_same(found: httpx.Response, nowhere: httpx.Response) -> None:
+    assert found.status_code == nowhere.status_code
+    assert shown(found) == shown(nowhere)
+    headers = [
+        [pair for pair in each.headers.multi_items() if pair[0] not in VOLATILE]
+        for each in (found, nowhere)
+    ]
+    assert headers[0] == headers[1]
+
+
+def shown(answer: httpx.Response) -> Json | None:
+    return {**answer.json(), "corr_id": ""} if answer.content else None

@@ -1,0 +1,121 @@
+"""Messages past their keeping time go; what remains is as it was."""
+
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from greenroom.bootstrap import Rooms
+from greenroom.kernel.limits import Limits
+
+from .site import everything, faults
+
+if TYPE_CHECKING:
+    from conftest import Api
+
+WHERE_WORDS_ARE = ("message", "message_audit")
+
+
+@pytest.fixture(scope="module")
+def limits() -> Limits:
+    return Limits(
+        sends_per_minute=60_000,
+        starts_per_hour=100_000,
+        starts_per_day=100_000,
+        send_connections=1,
+        read_connections=2,
+        message_kept_days=100,
+        maintenance_batch=3,
+    )
+
+
+async def prune(rooms: Rooms) -> list[int]:
+    """How many messages went in each round until there was nothing to do."""
+    rounds = []
+    while gone := (await rooms.prune())["message"]:
+        rounds.append(gone)
+    return rounds
+
+
+async def test_old_messages_go_and_the_rest_keeps_its_place(
+    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    old = await maya.send(thread_id, "old words")
+    await maya.edit(old, "old words edited")
+    await maya.send(thread_id, "old too")
+    await maya.send(thread_id, "old as well")
+    api.clock.advance(days=60)
+    kept = [await maya.send(thread_id, "young"), await theo.send(thread_id, "young too")]
+    api.clock.advance(days=41)
+    cursor = await theo.cursor()
+
+    assert await prune(rooms) == [3, 1]
+
+    assert "old" not in await everything(pool, WHERE_WORDS_ARE)
+    left = await theo.messages(thread_id)
+    assert [(each["id"], each["seq"]) for each in left] == [(e["id"], e["seq"]) for e in kept]
+    assert (await theo.row(thread_id))["unread_count"] == 1
+    assert "inbox.changed" in {event["type"] for event in await theo.sync(cursor)}
+    assert await faults(rooms) == []
+    assert (await theo.send(thread_id, "next"))["seq"] == 7
+    assert await theo.messages(thread_id, after=old["id"]) == await theo.messages(thread_id)
+    assert await prune(rooms) == []
+
+
+async def test_an_emptied_thread_stays_and_goes_on(api: "Api", rooms: Rooms) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    api.clock.advance(days=101)
+    assert sum(await prune(rooms)) >= 1
+    assert await theo.messages(thread_id) == []
+    row = await theo.row(thread_id)
+    assert (row["unread_count"], row["last_message"]) == (0, None)
+    assert await faults(rooms) == []
+    sent = await maya.send(thread_id, "still there?")
+    assert sent["seq"] == 2
+    assert (await theo.row(thread_id))["unread_count"] == 1
+    assert await faults(rooms) == []
+    api.clock.advance(days=101)
+    assert sum(await prune(rooms)) >= 1
+    assert await theo.messages(thread_id) == []
+    assert await faults(rooms) == []
+
+
+async def test_a_legal_hold_keeps_a_threads_messages(api: "Api", rooms: Rooms) -> None:
+    maya, theo = await api.people("maya", "theo")
+    held, other = await maya.thread_with(theo), await maya.thread_with(theo)
+    await rooms.upkeep.hold(held, "case 7")
+    api.clock.advance(days=200)
+    await prune(rooms)
+    assert len(await theo.messages(held)) == 1
+    assert await theo.messages(other) == []
+    await rooms.upkeep.release(held)
+    assert await prune(rooms) == [1]
+    assert await theo.messages(held) == []
+
+
+async def test_one_server_at_a_time(api: "Api", rooms: Rooms, pool: asyncpg.Pool) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    api.clock.advance(days=101)
+    async with pool.acquire() as conn, conn.transaction():
+        await conn.execute("select pg_advisory_xact_lock(7235922)")
+        assert (await rooms.prune())["message"] == 0
+    assert len(await theo.messages(thread_id)) == 1
+    await prune(rooms)
+    assert await theo.messages(thread_id) == []
+
+
+async def test_feed_entries_of_a_removed_message_are_passed_over(api: "Api", rooms: Rooms) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    sent = await maya.send(thread_id, "old")
+    api.clock.advance(days=99)
+    cursor = await maya.cursor()
+    await theo.read(thread_id, sent["id"])
+    api.clock.advance(days=2)
+    await prune(rooms)
+    assert [event["type"] for event in await maya.sync(cursor)] == ["inbox.changed"]
+    assert await faults(rooms) == []

@@ -1,0 +1,163 @@
+"""The commands that look after data, as an operator meets them: output and exit codes."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import pytest
+
+from greenroom.bootstrap import Rooms
+
+if TYPE_CHECKING:
+    from conftest import Api
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+class Greenroom:
+    def __init__(self, home: Path, url: str) -> None:
+        self._env = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
+        self._env |= {"GREENROOM_HOME": str(home), "GREENROOM_DATABASE_URL": url}
+
+    def run(self, *argv: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "greenroom", *argv],
+            cwd=REPOSITORY,
+            env=self._env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *argv: str) -> Any:
+        return json.loads(self.run(*argv).out)
+
+
+@pytest.fixture
+def greenroom(tmp_path: Path, database_url: str) -> Greenroom:
+    return Greenroom(tmp_path, database_url)
+
+
+async def test_check_tells_mends_and_is_content(
+    greenroom: Greenroom, api: "Api", pool: asyncpg.Pool
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    assert greenroom.run("check") == Result(0, "everything agrees\n", "")
+    await pool.execute("update inbox_index set unread_count = 9 where user_id = $1", theo.id)
+    found = greenroom.run("check")
+    assert found.code == 1
+    assert f"unread_count: {thread_id} {theo.id}: 9, should be 1\n" in found.out
+    assert "`greenroom check --repair`" in found.out
+    assert greenroom.json("check", "--json")["counts"] == {"unread_count": 1}
+    mended = greenroom.run("check", "--repair")
+    assert (mended.code, mended.out.splitlines()[-1]) == (0, "1 faults, all mended")
+    assert greenroom.json("check", "--json") == {"faults": [], "counts": {}, "left": 0}
+    await pool.execute("update message set seq = 5 where thread_id = $1", thread_id)
+    assert greenroom.run("check", "--repair").code == 1
+    await pool.execute("update message set seq = 1 where thread_id = $1", thread_id)
+    assert greenroom.run("check", "--repair").code == 0
+
+
+async def test_export_to_a_file_and_to_standard_output(
+    greenroom: Greenroom, api: "Api", tmp_path: Path
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    await maya.start(theo, body="Grüße")
+    file = tmp_path / "maya.json"
+    told = greenroom.run("users", "export", maya.id, "--out", str(file))
+    assert told == Result(0, f"{file}: 1 threads, 1 messages\n", "")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    exported = json.loads(file.read_text())
+    assert exported["user"]["display_name"] == "Maya"
+    assert [each["body"] for each in exported["messages"]] == ["Grüße"]
+    assert exported["blocks"] == exported["earlier_versions"] == []
+    assert greenroom.json("users", "export", maya.id) == exported
+    [nothing] = await api.people("nothing")
+    assert greenroom.json("users", "export", nothing.id)["threads"] == []
+    unknown = greenroom.run("users", "export", "who.is.that")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "There is no user who.is.that" in unknown.err
+    assert greenroom.run("users", "export", "not/an/id").code == 2
+
+
+async def test_erase_asks_first_and_minds_a_hold(
+    greenroom: Greenroom, api: "Api", rooms: Rooms
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    unsure = greenroom.run("users", "erase", maya.id)
+    assert (unsure.code, unsure.out) == (2, "")
+    assert "Add --yes" in unsure.err
+    assert greenroom.run("threads", "hold", thread_id).code == 2
+    assert greenroom.run("threads", "hold", thread_id, "--reason", " ").code == 2
+    assert greenroom.run("threads", "hold", thread_id, "--reason", "case 7").code == 0
+    held = greenroom.run("users", "erase", maya.id, "--yes")
+    assert (held.code, held.out) == (1, "")
+    assert "on legal hold (case 7)" in held.err
+    assert f"`greenroom threads release {thread_id}`" in held.err
+    assert (await rooms.accounts.find_user(maya.id)).display_name == "Maya"
+    assert greenroom.run("threads", "release", thread_id).code == 0
+    erased = greenroom.run("users", "erase", maya.id, "--yes")
+    assert erased.code == 0
+    assert erased.out.startswith(f"{maya.id} is erased: 1 messages in 1 threads\n")
+    assert greenroom.run("users", "erase", maya.id, "--yes").code == 0
+    assert greenroom.run("users", "erase", "who.is.that", "--yes").code == 1
+    missing = greenroom.run("threads", "release", "thr_unknown")
+    assert missing.code == 1
+    assert "There is no such thread" in missing.err
+
+
+async def test_backup_and_restore(
+    greenroom: Greenroom, api: "Api", pool: asyncpg.Pool, tmp_path: Path
+) -> None:
+    await api.people("kept")
+    file = tmp_path / "backup"
+    kept = greenroom.run("backup", str(file))
+    assert kept.code == 0
+    assert "jwt-secret apart" in kept.out
+    epoch = await pool.fetchval("select epoch from feed_epoch")
+    await api.people("since")
+    refused = greenroom.run("restore", str(file))
+    assert (refused.code, refused.out) == (1, "")
+    assert "The database is not empty" in refused.err
+    assert "Add --yes" in refused.err
+    count = "select count(*) from app_user where user_id like 'since.%'"
+    assert await pool.fetchval(count) == 1
+
+    restored = greenroom.run("restore", str(file), "--yes")
+    assert restored.code == 0
+    assert "every client will load anew" in restored.out
+    await pool.expire_connections()
+    assert await pool.fetchval(count) == 0
+    assert await pool.fetchval("select epoch from feed_epoch") != epoch
+    assert greenroom.run("check").code == 0
+
+
+def test_files_that_are_not_there_or_no_backup(greenroom: Greenroom, tmp_path: Path) -> None:
+    missing = greenroom.run("restore", str(tmp_path / "none"))
+    assert (missing.code, missing.out) == (1, "")
+    assert "No such file" in missing.err
+    (tmp_path / "text").write_text("hello")
+    rubbish = greenroom.run("restore", str(tmp_path / "text"), "--yes")
+    assert rubbish.code == 1
+    assert "is not a backup of Greenroom. Nothing was changed." in rubbish.err
+    nowhere = greenroom.run("backup", str(tmp_path / "no" / "folder"))
+    assert nowhere.code == 1
+    assert "No such file" in nowhere.err
