@@ -92,12 +92,12 @@ class Rooms:
 
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         ours = [
-            *extra,
             *ConversationsRest(
                 self.conversations, clock=self.clock, limits=self.settings.limits
             ).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
+            *extra,
         ]
         standard = standard_endpoints(
             ours, ready=self.store.ping, title="Greenroom", version=__version__

@@ -37,6 +37,7 @@ class Seat:
     is_archived: bool = False
     is_pinned: bool = False
     is_starred: bool = False
+    muted_until_ms: int | None = None
 
 
 @dataclass
@@ -218,6 +219,12 @@ class Model:
         seat.is_archived = seat.is_archived if archived is None else archived
         seat.is_pinned = seat.is_pinned if pinned is None else pinned
         seat.is_starred = seat.is_starred if starred is None else starred
+
+    def mute(self, user: str, thread_id: str, until_ms: int | None) -> None:
+        seat = self.seat(user, thread_id)
+        if seat is None:
+            raise Refused(errors.ThreadNotFound)
+        seat.muted_until_ms = until_ms
 
     def add(self, by: str | None, thread_id: str, user: str, role: str) -> None:
         talk = self.talks[thread_id]

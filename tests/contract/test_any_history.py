@@ -195,6 +195,17 @@ class History(RuleBasedStateMachine):
             lambda: self.store.set_inbox_row(who, thread_id, changes),
         )
 
+    @rule(user=mostly_members, thread=picks, until_ms=st.none() | st.integers(0, 10**13))
+    def mute(self, user: int, thread: int, until_ms: int | None) -> None:
+        thread_id = self.thread(thread)
+        who = self.member(thread_id, user)
+        changes = InboxChanges(sets_muted=True, muted_until_ms=until_ms)
+        self.touched = {thread_id}
+        self.both(
+            lambda: self.model.mute(who, thread_id, until_ms),
+            lambda: self.store.set_inbox_row(who, thread_id, changes),
+        )
+
     @rule(author=mostly_members, thread=picks, message=picks, body=bodies)
     def edit(self, author: int, thread: int, message: int, body: str) -> None:
         thread_id = self.thread(thread)
@@ -338,6 +349,8 @@ class History(RuleBasedStateMachine):
             here = [each for each in threads if seats[each].is_archived is is_archived]
             expected = {each: self.model.unread(viewer, each) for each in here}
             assert found == expected
+            muted = {each: row and row.muted_until_ms for each, row in rows.items()}
+            assert muted == {each: seats[each].muted_until_ms for each in here}
             assert page.unread_threads[folder] == sum(count > 0 for count in expected.values())
             assert [row and row.pinned for row in rows.values()] == sorted(
                 (seats[each].is_pinned for each in here), reverse=True
