@@ -12,6 +12,7 @@ from greenroom.accounts.rest import AccountsRest
 from greenroom.accounts.store_postgres import PostgresAccountStore
 from greenroom.conversations.pairs import PairConversations
 from greenroom.conversations.rest import ConversationsRest
+from greenroom.conversations.rest_inbox import InboxRest
 from greenroom.conversations.simple import SimpleRest
 from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.store_postgres import PostgresConversations
@@ -91,10 +92,10 @@ class Rooms:
         return {**await self.store.prune(), **await self.upkeep.prune_messages()}
 
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
+        limits = self.settings.limits
         ours = [
-            *ConversationsRest(
-                self.conversations, clock=self.clock, limits=self.settings.limits
-            ).endpoints(),
+            *ConversationsRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
+            *InboxRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
             *extra,

@@ -1,44 +1,25 @@
 """Calls about threads and messages. Each parses, calls one action, and shapes the answer."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-from msgspec import UNSET
-
-from greenroom.conversations.actions import Conversations
 from greenroom.conversations.calls import (
-    InboxAnswer,
-    InboxCounts,
-    InboxEdit,
     InboxOnly,
-    InboxQuery,
-    JobParticipants,
-    JobView,
     MessageEdit,
     MessagesAnswer,
     MessagesQuery,
-    NewBlock,
     NewMessage,
     NewParticipant,
     NewThread,
     Promotion,
     ReadUpTo,
-    SyncAnswer,
-    SyncQuery,
-    ThreadItem,
     ThreadOnly,
     ThreadPage,
     ThreadStarted,
 )
-from greenroom.conversations.model import Cursor, Role, Thread, ThreadKind
-from greenroom.conversations.store import Folder, InboxChanges, InboxFilter, Started
+from greenroom.conversations.model import Role, Thread, ThreadKind
+from greenroom.conversations.rest_face import RestFace, person_of
+from greenroom.conversations.store import Started
 from greenroom.conversations.wire import (
     MessageView,
-    Views,
-    decode_page_key,
-    encode_page_key,
 )
-from greenroom.kernel.clock import Clock, parse_rfc3339
 from greenroom.kernel.errors import (
     ActionInvalidState,
     EditWindowClosed,
@@ -53,23 +34,14 @@ from greenroom.kernel.errors import (
     ThreadNotFound,
     UserNotFound,
 )
-from greenroom.kernel.limits import Limits
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
-from greenroom.platform.idempotency import Kept, Once, answer_once
-
-T = TypeVar("T")
 
 _WRITING = (ThreadNotFound, ThreadLocked, MsgTooLong, MsgEmpty)
 
 
-class ConversationsRest:
-    def __init__(self, conversations: Conversations, *, clock: Clock, limits: Limits) -> None:
-        self._conversations = conversations
-        self._clock = clock
-        self._limits = limits
-
+class ConversationsRest(RestFace):
     def endpoints(self) -> list[Endpoint]:
-        return [*self._message_endpoints(), *self._thread_endpoints(), *self._other_endpoints()]
+        return [*self._message_endpoints(), *self._thread_endpoints()]
 
     def _message_endpoints(self) -> list[Endpoint]:
         return [
@@ -217,85 +189,8 @@ class ConversationsRest:
             ),
         ]
 
-    def _other_endpoints(self) -> list[Endpoint]:
-        return [
-            Endpoint(
-                "GET",
-                "/v1/inbox",
-                self.get_inbox,
-                "Your threads, last activity first",
-                Who.PERSON,
-                {200: InboxAnswer},
-                "Inbox",
-                description=(
-                    "Pinned threads come first. `counts` are threads with something unread."
-                ),
-                query=InboxQuery,
-            ),
-            Endpoint(
-                "PATCH",
-                "/v1/threads/{thread_id}/me",
-                self.edit_inbox_row,
-                "Archive, pin, star or mute a thread for yourself",
-                Who.PERSON,
-                {200: InboxOnly},
-                "Inbox",
-                description="An archived thread comes back when somebody else writes in it.",
-                body=InboxEdit,
-                errors=(ThreadNotFound,),
-            ),
-            Endpoint(
-                "PUT",
-                "/v1/jobs/{job_id}",
-                self.put_job,
-                "Say who may talk in a job",
-                Who.BACKEND,
-                {200: JobView, 201: JobView},
-                "Jobs",
-                description="Threads with this job_id then admit these people only.",
-                body=JobParticipants,
-                errors=(UserNotFound,),
-            ),
-            Endpoint(
-                "GET",
-                "/v1/sync",
-                self.sync,
-                "What changed since a cursor",
-                Who.PERSON,
-                {200: SyncAnswer},
-                "Sync",
-                description=(
-                    "Every change that you may see, exactly once, in order. A `reset` event means: "
-                    "load the inbox again and go on from its cursor."
-                ),
-                query=SyncQuery,
-            ),
-            Endpoint(
-                "POST",
-                "/v1/blocks",
-                self.block_user,
-                "Block someone",
-                Who.PERSON,
-                {204: None},
-                "Blocks",
-                description="They cannot tell it from silence.",
-                body=NewBlock,
-                errors=(UserNotFound, IdempotencyMismatch),
-                once=True,
-            ),
-            Endpoint(
-                "DELETE",
-                "/v1/blocks/{user_id}",
-                self.unblock_user,
-                "Unblock someone",
-                Who.PERSON,
-                {204: None},
-                "Blocks",
-            ),
-        ]
-
     async def send_message(self, call: Call) -> Answer:
-        author, new = _person(call), call.body
+        author, new = person_of(call), call.body
         sent = await self._conversations.send(
             author,
             call.params["thread_id"],
@@ -308,7 +203,7 @@ class ConversationsRest:
         return Answer(200 if sent.is_repeat else 201, self._views(author).message(sent.message))
 
     async def list_messages(self, call: Call) -> Answer:
-        viewer, query = _person(call), call.query
+        viewer, query = person_of(call), call.query
         page = await self._conversations.access_messages(
             viewer,
             call.params["thread_id"],
@@ -321,21 +216,21 @@ class ConversationsRest:
         return Answer(200, MessagesAnswer(items, page.has_more, str(page.sync_cursor)))
 
     async def edit_message(self, call: Call) -> Answer:
-        author = _person(call)
+        author = person_of(call)
         message = await self._conversations.edit_message(
             author, call.params["thread_id"], call.params["message_id"], call.body.body
         )
         return Answer(200, self._views(author).message(message))
 
     async def delete_message(self, call: Call) -> Answer:
-        author = _person(call)
+        author = person_of(call)
         message = await self._conversations.delete_message(
             author, call.params["thread_id"], call.params["message_id"]
         )
         return Answer(200, self._views(author).message(message))
 
     async def start_thread(self, call: Call) -> Answer:
-        opener, new = _person(call), call.body
+        opener, new = person_of(call), call.body
         views = self._views(opener)
 
         def answer(started: Started) -> Answer:
@@ -359,7 +254,7 @@ class ConversationsRest:
         )
 
     async def get_thread(self, call: Call) -> Answer:
-        viewer = _person(call)
+        viewer = person_of(call)
         thread, cursor = await self._conversations.access_thread(viewer, call.params["thread_id"])
         item = self._item(viewer, thread)
         return Answer(200, ThreadPage(item.thread, item.inbox, str(cursor)))
@@ -407,7 +302,7 @@ class ConversationsRest:
         )
 
     async def mark_read(self, call: Call) -> Answer:
-        reader = _person(call)
+        reader = person_of(call)
 
         def answer(thread: Thread) -> Answer:
             return Answer(200, InboxOnly(self._item(reader, thread).inbox))
@@ -419,90 +314,3 @@ class ConversationsRest:
                 reader, call.params["thread_id"], call.body.up_to, once=once
             ),
         )
-
-    async def get_inbox(self, call: Call) -> Answer:
-        viewer, query = _person(call), call.query
-        asked = InboxFilter(
-            folder=Folder(query.folder),
-            unread=query.unread,
-            starred=query.starred,
-            kind=query.kind,
-            state=query.state,
-            role_context=query.role_context,
-            city=query.city,
-            q=query.q,
-        )
-        page = await self._conversations.inbox(
-            viewer, asked, after=decode_page_key(query.cursor), limit=query.limit
-        )
-        return Answer(
-            200,
-            InboxAnswer(
-                items=[self._item(viewer, thread) for thread in page.items],
-                next_cursor=encode_page_key(page.next_key),
-                counts=InboxCounts(**page.unread_threads),
-                sync_cursor=str(page.sync_cursor),
-            ),
-        )
-
-    async def edit_inbox_row(self, call: Call) -> Answer:
-        viewer, edit = _person(call), call.body
-        changes = InboxChanges(
-            archived=edit.archived if edit.archived is not UNSET else None,
-            pinned=edit.pinned if edit.pinned is not UNSET else None,
-            starred=edit.starred if edit.starred is not UNSET else None,
-            sets_muted=edit.muted_until is not UNSET,
-            muted_until_ms=parse_rfc3339(edit.muted_until)
-            if isinstance(edit.muted_until, str)
-            else None,
-        )
-        thread = await self._conversations.set_inbox_row(viewer, call.params["thread_id"], changes)
-        return Answer(200, InboxOnly(self._item(viewer, thread).inbox))
-
-    async def put_job(self, call: Call) -> Answer:
-        job_id, participants = call.params["job_id"], call.body.participants
-        created = await self._conversations.put_job(job_id, participants)
-        return Answer(201 if created else 200, JobView(job_id, sorted(set(participants))))
-
-    async def sync(self, call: Call) -> Answer:
-        viewer, query = _person(call), call.query
-        since = None if query.since is None else Cursor.parse(query.since)
-        changes = await self._conversations.changes(viewer, since, query.limit)
-        views = self._views(viewer)
-        events = [views.event(event) for event in changes.events]
-        return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
-
-    async def block_user(self, call: Call) -> Answer:
-        blocker = _person(call)
-        return await self._once(
-            call,
-            lambda _: Answer(204),
-            lambda once: self._conversations.block(blocker, call.body.user_id, once=once),
-        )
-
-    async def unblock_user(self, call: Call) -> Answer:
-        await self._conversations.unblock(_person(call), call.params["user_id"])
-        return Answer(204)
-
-    async def _once(
-        self,
-        call: Call,
-        answer: Callable[[T], Answer],
-        work: Callable[[Once | None], Awaitable[T | Kept]],
-    ) -> Answer:
-        return await answer_once(call, self._conversations.keeper, answer, work)
-
-    def _views(self, viewer: str | None) -> Views:
-        return Views(viewer, self._clock(), self._limits)
-
-    def _item(self, viewer: str, thread: Thread) -> ThreadItem:
-        if thread.inbox is None:
-            raise ThreadNotFound
-        views = self._views(viewer)
-        return ThreadItem(views.thread(thread), views.inbox(thread.inbox))
-
-
-def _person(call: Call) -> str:
-    if call.caller.user_id is None:
-        raise Forbidden
-    return call.caller.user_id
