@@ -8,7 +8,6 @@ written only for types whose messages Python or the operating system makes up.
 import logging
 import sys
 import traceback
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -33,7 +32,6 @@ FIELDS = (
     "delay_s",
 )
 SLOW_MS = 1000
-ACCESS_VARIABLE = "GREENROOM_ACCESS_LOG"
 
 _TELLING_TYPES = (OSError, ImportError, NameError, AttributeError, TypeError)
 
@@ -106,10 +104,6 @@ def describe(error: BaseException) -> str:
 def _name(error: BaseException) -> str:
     name = type(error).__qualname__
     return f"{name}: {error}" if isinstance(error, _TELLING_TYPES) else name
-
-
-def wants_access_log(environ: Mapping[str, str]) -> bool:
-    return environ.get(ACCESS_VARIABLE, "") == "1"
 
 
 def log_access(

@@ -12,7 +12,6 @@ from greenroom.platform.logs import (
     TextFormatter,
     configure_logging,
     log_access,
-    wants_access_log,
 )
 
 
@@ -90,8 +89,3 @@ def test_an_access_line_has_the_template_only() -> None:
     line = json.loads(stream.getvalue())
     assert line["level"] == "warning"
     assert (line["route"], line["status"], line["ms"]) == ("/v1/{id}", 503, 1.3)
-
-
-def test_all_requests_are_logged_only_when_asked_for() -> None:
-    assert wants_access_log({"GREENROOM_ACCESS_LOG": "1"})
-    assert not wants_access_log({})
