@@ -79,7 +79,11 @@ def serve_one(
     """Serves in this process, on `fd` if given (a listening socket that a parent bound)."""
     listener = bind(host, port) if fd is None else socket.socket(fileno=fd)
     server = _Server(_config(app_factory, limits or Limits()), listener, on_ready)
-    server.run(sockets=[listener])
+    try:
+        server.run(sockets=[listener])
+    except SystemExit:
+        # uvicorn's own code for a failed start-up, which the log has told of.
+        return 1
     return 1 if server.force_exit else 0
 
 

@@ -324,6 +324,7 @@ def limits() -> Limits:
     many = 100_000
     return Limits(
         sends_per_minute=60_000,
+        simple_sends_per_minute=60_000,
         starts_per_hour=many,
         starts_per_day=many,
         send_connections=1,

@@ -6,14 +6,14 @@ the reader's own id in mind.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from greenroom.conversations.model import Message, Participant, Thread, preview
 from greenroom.conversations.store import Conversation
-from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.clock import milliseconds_of, rfc3339
 from greenroom.kernel.errors import InvalidRequest
 
 MESSAGE_PREFIX = "msg_"
@@ -22,7 +22,6 @@ PAIR_PREFIX = "conv_"
 MOST_EXACT = 2**53 - 1
 LAST_MS = (1 << 48) - 1
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,15}")
 
 MessageType = Literal["text", "image", "file"]
@@ -226,4 +225,4 @@ def _milliseconds(since: str) -> int:
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return milliseconds_of(moment)

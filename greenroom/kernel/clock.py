@@ -7,6 +7,8 @@ from typing import Protocol
 
 from greenroom.kernel.errors import InvalidRequest
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
 
 class Clock(Protocol):
     def __call__(self) -> int: ...
@@ -35,4 +37,9 @@ def parse_rfc3339(text: str) -> int:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise InvalidRequest("a time is RFC 3339 with an offset, such as 2026-01-31T12:00:00Z")
-    return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1)
+    return milliseconds_of(moment)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """Rounded down, and exact: a float would lose some."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -12,8 +12,8 @@ _APART = {0x0F73: "\u0f71\u0f72", 0x0F75: "\u0f71\u0f74", 0x0F81: "\u0f71\u0f80"
 def nfc(text: str) -> str:
     """Unicode's NFC in time that grows with the length of the text.
 
-    Python puts marks in order by insertion: a quarter of a megabyte of them, in an order chosen for
-    it, takes half a minute. What is in order already takes no time, so long runs are sorted first.
+    Python puts marks in order by insertion: a long run in an order chosen for it takes time
+    that grows with its square. What is in order already takes none, so long runs are sorted first.
     """
     if text.isascii():
         return text

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import HealthCheck, given, settings
-
-from greenroom.kernel.limits import Limits
 
 if TYPE_CHECKING:
     from conftest import Api, Json, Person
@@ -19,19 +16,6 @@ ACTS = (
     + ["poll"] * 4
     + ["edit", "delete", "read", "mark", "block", "unblock", "notice", "thread", "tick"]
 )
-
-
-@pytest.fixture(scope="module")
-def limits() -> Limits:
-    many = 60_000
-    return Limits(
-        simple_sends_per_minute=many,
-        sends_per_minute=many,
-        starts_per_hour=many,
-        starts_per_day=many,
-        send_connections=1,
-        read_connections=2,
-    )
 
 
 class Talk:

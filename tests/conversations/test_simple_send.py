@@ -8,7 +8,6 @@ import asyncpg
 import pytest
 
 from greenroom.accounts.model import UserChanges
-from greenroom.kernel.limits import Limits
 
 if TYPE_CHECKING:
     from conftest import Api, Json, Person
@@ -24,18 +23,6 @@ FIELDS = {
     "createdAt": str,
     "updatedAt": str,
 }
-
-
-@pytest.fixture(scope="module")
-def limits() -> Limits:
-    many = 60_000
-    return Limits(
-        simple_sends_per_minute=many,
-        sends_per_minute=many,
-        starts_per_hour=many,
-        starts_per_day=many,
-        read_connections=2,
-    )
 
 
 def new(to: Person | str, content: str = "Hello", **more: Any) -> Json:

@@ -76,6 +76,14 @@ def test_a_signal_ends_the_server_with_success(start: Callable[..., Tiny], which
     assert "shutdown ran" in tiny.rest()
 
 
+def test_a_failed_start_ends_with_one() -> None:
+    ended = subprocess.run(
+        [sys.executable, TINY, "broken"], capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    assert ended.returncode == 1
+    assert b"ConnectionError" in ended.stderr
+
+
 def test_what_was_accepted_is_finished_before_the_end(start: Callable[..., Tiny]) -> None:
     tiny = start("one")
     with ThreadPoolExecutor() as pool:

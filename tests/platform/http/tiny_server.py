@@ -76,8 +76,15 @@ APP = HttpApp(
 )
 
 
+async def fail_to_start() -> None:
+    raise ConnectionError
+
+
 def main(mode: str, argument: str = "") -> int:
     configure_logging()
+    if mode == "broken":
+        broken = HttpApp(ENDPOINTS, authenticate=authenticate, startup=fail_to_start)
+        return serve_one(lambda: broken, limits=LIMITS)
     if mode == "one":
         return serve_one(lambda: APP, limits=LIMITS, on_ready=lambda port: say("ready", port))
     if mode == "worker":
