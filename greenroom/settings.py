@@ -41,6 +41,12 @@ SETTINGS = (
     Setting("GREENROOM_JWKS_URL", "Public keys of RS256, ES256 and EdDSA tokens", ""),
     Setting("GREENROOM_JWT_AUDIENCE", "Required `aud` of tokens; unset: not checked", ""),
     Setting("GREENROOM_JWT_ISSUER", "Required `iss` of tokens; unset: not checked", ""),
+    Setting(
+        "GREENROOM_NATS_URL",
+        "NATS for wake-ups between servers; unset: PostgreSQL's NOTIFY",
+        "",
+        secret=True,
+    ),
     Setting("GREENROOM_REQUIRE_JOB", "1: new threads need a registered job", "0"),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
     Setting("GREENROOM_ACCESS_LOG", "1: log every request, not only failed and slow ones", "0"),
@@ -61,6 +67,7 @@ class Settings:
     allowed_origins: tuple[str, ...] = ()
     access_log: bool = False
     require_job: bool = False
+    nats_url: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
 
 
@@ -84,6 +91,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         ),
         access_log=_switch("GREENROOM_ACCESS_LOG", values["GREENROOM_ACCESS_LOG"]),
         require_job=_switch("GREENROOM_REQUIRE_JOB", values["GREENROOM_REQUIRE_JOB"]),
+        nats_url=_nats_url(values["GREENROOM_NATS_URL"]),
         limits=_limits(environ),
     )
 
@@ -170,6 +178,23 @@ def _database_url(text: str) -> str | None:
             "the embedded PostgreSQL."
         )
     return text
+
+
+def _nats_url(text: str) -> str | None:
+    """One address or several with commas between them; a password in it is never repeated."""
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            parts = urlsplit(each)
+            right = parts.scheme in ("nats", "tls", "ws", "wss") and bool(parts.hostname)
+            _ = parts.port
+        except ValueError:
+            right = False
+        if not right:
+            raise SettingsError(
+                "GREENROOM_NATS_URL takes nats://user:password@host:4222 or tls://…, several "
+                "separated by commas; unset it to use PostgreSQL's NOTIFY."
+            )
+    return text or None
 
 
 def _jwt_secret(text: str) -> str | None:

@@ -14,6 +14,7 @@ class Limits:
     subject_characters: int = 200
     label_characters: int = 64
     participants: int = 50
+    delivery_shown_participants: int = 10
     job_participants: int = 1000
     search_characters: int = 100
     request_bytes: int = 256 * 1024
@@ -43,9 +44,37 @@ class Limits:
     send_connections: int = 2
     read_connections: int = 8
     statement_timeout_ms: int = 15_000
+    feed_connections: int = 2
+    feed_batch: int = 64
+    feed_page: int = 50
+    feed_recheck_s: int = 10
+    feed_recheck_batch: int = 1000
+    ack_batch: int = 32
+    ack_queue: int = 20_000
+    ack_span: int = 1000
     known_users: int = 100_000
     known_user_s: int = 60
     verified_tokens: int = 20_000
+
+    streams: int = 20_000
+    streams_per_user: int = 20
+    opening_streams: int = 2000
+    opened_streams_per_s: int = 1000
+    sync_wait_s: int = 30
+    heartbeat_s: int = 20
+    silence_s: int = 20
+    slow_reader_s: int = 20
+    stream_buffer_bytes: int = 64 * 1024
+    frame_bytes: int = 64 * 1024
+    frames_per_s: int = 50
+    frames_ahead_s: int = 5
+    ref_characters: int = 64
+    ticket_s: int = 30
+    watched_threads: int = 50
+    typing_s: int = 10
+    presence_s: int = 60
+    presence_refresh_s: int = 20
+    bus_queue: int = 10_000
 
     shutdown_grace_s: int = 30
     maintenance_interval_s: int = 60

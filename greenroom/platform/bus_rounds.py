@@ -1,0 +1,290 @@
+"""What the buses between processes have in common: rounds, and a connection that comes back.
+
+There is no linger: while a round is on its way the next one gathers. So an idle bus sends at once,
+and a busy one sends much at a time.
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+import secrets
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from random import random as system_random
+from typing import Any, Protocol
+
+from greenroom.platform.bus import ITEM, TOPIC, LocalBus
+
+QUEUE_LIMIT = 10_000
+PING_INTERVAL_S = 5.0
+PING_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 1.0
+CANCEL_AGAIN_S = 2.0
+MIN_DELAY_S = 0.1
+MAX_DELAY_S = 5.0
+
+# No topics: those begin with a letter.
+GAP = "_gap"
+PING = "_ping"
+
+_ORIGIN = re.compile(r"[0-9a-f]{16}")
+_ITEMS = re.compile(f"{ITEM.pattern}(?:,{ITEM.pattern})*")
+_NOTHING = "-"
+
+Chunk = tuple[str, str]
+"""A topic, and the text to be sent under it: the sender's origin and items with commas between."""
+
+log = logging.getLogger(__name__)
+
+
+class Link(Protocol):
+    """One connection, from its beginning to its end."""
+
+    lost: asyncio.Event
+
+    async def send(self, chunks: Sequence[Chunk]) -> None:
+        """Returns when the server has all of them; raises when it may not."""
+        ...
+
+    async def close(self) -> None:
+        """Quick and without raising, whatever the connection's state."""
+        ...
+
+
+class RoundsBus(LocalBus):
+    """A bus over one connection, which is made again for ever when it is lost.
+
+    Whether hints come through is seen by a ping that this bus hears itself: that covers a peer
+    which vanished without a word, and a server that lets us send but not listen. A round that may
+    not have arrived is not repeated; a gap is told of instead.
+    """
+
+    def __init__(
+        self,
+        *,
+        message_size: int,
+        queue_limit: int,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = system_random,
+    ) -> None:
+        super().__init__()
+        self._message_size = message_size
+        self._sleep = sleep
+        self._random = random
+        self._origin = secrets.token_hex(8)
+        self._waiting = _Waiting(queue_limit)
+        self._wake, self._echo = asyncio.Event(), asyncio.Event()
+        # Nothing waits, or the server is away and nothing will go soon.
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._is_ping_due = False
+        self._is_connected = False
+        self._is_away = False
+        self._is_stopped = False
+        self._attempts = 0
+        self._running: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def _connect(self) -> Link:
+        """A connection that gives what it hears to `_receive`."""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._is_connected
+
+    def publish(self, topic: str, items: Iterable[str]) -> None:
+        given = list(items)
+        self._hear(topic, given)
+        if given and not self._is_stopped and TOPIC.fullmatch(topic):
+            self._waiting.add(topic, given)
+            self._wake.set()
+            if not self._is_away:
+                self._settled.clear()
+
+    async def start(self) -> None:
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._running is not None and not self._is_stopped:
+            with contextlib.suppress(TimeoutError):
+                await self._within(STOP_TIMEOUT_S, self._settled.wait())
+        self._is_stopped = True
+        if self._running is not None:
+            await _end([self._running])
+
+    async def _run(self) -> None:
+        while not self._is_stopped:
+            try:
+                await self._live()
+            except Exception as failure:  # noqa: BLE001 (whatever it was, the answer is to reconnect)
+                self._note_outage(failure)
+            await self._sleep(self._next_delay_s())
+
+    async def _live(self) -> None:
+        """One connection's life. Ends with an exception, unless it is stopped."""
+        link = await self._connect()
+        work = (self._send_rounds(link), self._ping(), _until_lost(link))
+        tasks = [asyncio.create_task(each) for each in work]
+        try:
+            await _first_of(tasks)
+        finally:
+            self._is_connected = False
+            try:
+                # Before a round is cancelled: a server that may be gone need not hear of that.
+                await link.close()
+            finally:
+                await _end(tasks)
+
+    async def _send_rounds(self, link: Link) -> None:
+        while True:
+            chunks = self._next_round()
+            if not chunks:
+                self._settled.set()
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            self._settled.clear()
+            try:
+                await link.send(chunks)
+            except BaseException:
+                self._waiting.has_gap |= any(topic != PING for topic, _ in chunks)
+                raise
+
+    def _next_round(self) -> list[Chunk]:
+        origin, size = self._origin, self._message_size
+        chunks: list[Chunk] = []
+        for topic, items in self._waiting.take().items():
+            room = size - len(f"{topic} {origin} ")
+            chunks += [(topic, f"{origin} {text}") for text in _pack(items, room)]
+        if self._waiting.has_gap:
+            self._waiting.has_gap = False
+            chunks.append((GAP, f"{origin} {_NOTHING}"))
+        if self._is_ping_due:
+            self._is_ping_due = False
+            chunks.append((PING, f"{origin} {_NOTHING}"))
+        return chunks
+
+    async def _ping(self) -> None:
+        while True:
+            self._echo.clear()
+            self._is_ping_due = True
+            self._wake.set()
+            await self._within(PING_TIMEOUT_S, self._echo.wait())
+            if self._is_connected:
+                # Not at the first ping: a server that always ends connections soon is spared too.
+                self._attempts = 0
+            else:
+                self._note_connection()
+            await self._sleep(PING_INTERVAL_S)
+
+    def _note_connection(self) -> None:
+        self._is_connected = True
+        if self._is_away:
+            self._is_away = False
+            log.info("the bus is back")
+        self._tell_of_gap()
+
+    def _note_outage(self, failure: Exception) -> None:
+        # Only the failure's type: its text may quote the address, and that a password.
+        self._settled.set()
+        if not self._is_away:
+            self._is_away = True
+            log.warning(
+                "the bus is away: others learn of changes late", extra={"code": _name(failure)}
+            )
+
+    def _next_delay_s(self) -> float:
+        most_s = min(MAX_DELAY_S, MIN_DELAY_S * 2.0 ** min(self._attempts + 1, 16))
+        self._attempts += 1
+        return MIN_DELAY_S + self._random() * (most_s - MIN_DELAY_S)
+
+    def _receive(self, topic: str, text: str) -> None:
+        """A message as it came: of another process, our own, or nothing of ours at all."""
+        origin, _, joined = text.partition(" ")
+        if origin == self._origin:
+            if topic == PING:
+                self._echo.set()
+        elif len(text) > self._message_size or _ORIGIN.fullmatch(origin) is None:
+            return
+        elif topic == GAP:
+            self._tell_of_gap()
+        elif topic in self._handlers and _ITEMS.fullmatch(joined):
+            self._hear(topic, joined.split(","))
+
+    async def _within(self, timeout_s: float, work: Coroutine[Any, Any, Any]) -> None:
+        """As asyncio.timeout, by the clock that was given to us."""
+        tasks = [asyncio.create_task(work), asyncio.create_task(self._expire(timeout_s))]
+        try:
+            await _first_of(tasks)
+        finally:
+            await _end(tasks)
+
+    async def _expire(self, timeout_s: float) -> None:
+        await self._sleep(timeout_s)
+        raise TimeoutError
+
+
+class _Waiting:
+    """What is to be sent: by topic, in order, each item once, and no more than `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._count = 0
+        self._topics: dict[str, dict[str, None]] = {}
+        self.has_gap = False
+
+    def add(self, topic: str, items: Iterable[str]) -> None:
+        waiting = self._topics.setdefault(topic, {})
+        for item in items:
+            if item in waiting:
+                continue
+            if self._count < self._limit and ITEM.fullmatch(item):
+                waiting[item] = None
+                self._count += 1
+            else:
+                self.has_gap = True
+
+    def take(self) -> dict[str, dict[str, None]]:
+        taken, self._topics, self._count = self._topics, {}, 0
+        return taken
+
+
+def _pack(items: Iterable[str], size: int) -> Iterator[str]:
+    """The items with commas between, in as few texts of at most `size` characters as it takes."""
+    packed: list[str] = []
+    room = size
+    for item in items:
+        if len(item) > room:
+            yield ",".join(packed)
+            packed, room = [], size
+        packed.append(item)
+        room -= len(item) + 1
+    if packed:
+        yield ",".join(packed)
+
+
+async def _until_lost(link: Link) -> None:
+    await link.lost.wait()
+    raise ConnectionResetError
+
+
+async def _first_of(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Waits until one of them ends, and fails if that one did."""
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    next(task for task in tasks if task.done()).result()
+
+
+async def _end(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    while pending := [task for task in tasks if not task.done()]:
+        # More than once, because Python 3.11's wait_for, which NATS' client uses, forgets a
+        # cancellation that comes just when it is done.
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _name(failure: Exception) -> str:
+    return type(failure).__name__
