@@ -329,6 +329,7 @@ def limits() -> Limits:
         starts_per_day=many,
         send_connections=1,
         read_connections=2,
+        feed_connections=1,
     )
 
 

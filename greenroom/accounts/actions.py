@@ -3,11 +3,12 @@
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from greenroom.accounts.model import (
     ApiKey,
     NewApiKey,
+    Ticket,
     User,
     UserChanges,
     check_changes,
@@ -22,6 +23,7 @@ from greenroom.accounts.store import AccountStore
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     ActionInvalidState,
+    Forbidden,
     NotFound,
     Unauthenticated,
     UserNotFound,
@@ -32,6 +34,7 @@ from greenroom.platform.auth import TokenVerifier, is_user_id
 from greenroom.platform.http.endpoint import Caller
 
 KEY_SECRET_BYTES = 32
+TICKET_CHARACTERS = 64
 
 
 class Accounts:
@@ -81,6 +84,38 @@ class Accounts:
                 raise Unauthenticated("This person has been erased.")
             self._known.add(claims.user_id)
         return Caller("person", claims.user_id, desk=claims.desk, expires_at=claims.expires_at)
+
+    async def issue_ticket(self, caller: Caller, origin: str | None) -> tuple[str, int]:
+        """A stand-in for the caller's token, for one use; and when it ends."""
+        if caller.user_id is None or caller.expires_at is None:
+            raise Forbidden
+        expires_at = self._clock() + self._limits.ticket_s * 1000
+        ticket = Ticket(caller.user_id, caller.desk, int(caller.expires_at), origin, expires_at)
+        text = "grt_" + secrets.token_urlsafe(KEY_SECRET_BYTES)
+        await self._store.add_ticket(ticket, hash_key(text))
+        return text, expires_at
+
+    async def redeem_ticket(self, text: str, origin: str | None) -> Caller:
+        """Whose ticket this was. Raises `Unauthenticated`; whatever happens, it is used up."""
+        ticket = None
+        if len(text) <= TICKET_CHARACTERS and text.isascii():
+            ticket = await self._store.take_ticket(hash_key(text))
+        # Before and after, because a clock can be set back.
+        life_ms = self._limits.ticket_s * 1000
+        if ticket is None or not 0 < ticket.expires_at - self._clock() <= life_ms:
+            raise Unauthenticated("This ticket is unknown, used or older than 30 seconds.")
+        if origin is not None and ticket.origin is not None and origin != ticket.origin:
+            raise Unauthenticated("This ticket was given to a page of another origin.")
+        if not await self._store.ensure_user(ticket.user_id, self._clock()):
+            raise Unauthenticated("This person has been erased.")
+        return Caller("person", ticket.user_id, ticket.desk, expires_at=ticket.token_expires_at)
+
+    async def prune_tickets(self) -> int:
+        return await self._store.prune_tickets(self._clock(), self._limits.maintenance_batch)
+
+    async def gone(self, user_ids: Sequence[str]) -> list[str]:
+        """Those of the people who have been erased."""
+        return await self._store.missing_users(user_ids)
 
     async def put_user(self, user_id: str, changes: UserChanges) -> tuple[User, bool]:
         """The user as it is now, and whether it is new."""

@@ -54,6 +54,17 @@ class UserChanges(Struct, frozen=True, forbid_unknown_fields=True):
     locale: str | UnsetType | None = UNSET
 
 
+class Ticket(Struct, frozen=True):
+    """What a client that cannot set headers connects with, once, in the place of its token."""
+
+    user_id: str
+    desk: str | None
+    token_expires_at: int
+    origin: str | None
+    """Of the page that asked for it; None: it was no page, or one of our own."""
+    expires_at: int
+
+
 class ApiKey(Struct, frozen=True):
     key_id: str
     name: str

@@ -24,6 +24,11 @@ class UserView(Struct, frozen=True):
     updated_at: str
 
 
+class TicketView(Struct, frozen=True):
+    ticket: str
+    expires_at: str
+
+
 class AccountsRest:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
@@ -55,11 +60,28 @@ class AccountsRest:
                 "Users",
                 errors=(UserNotFound,),
             ),
+            Endpoint(
+                "POST",
+                "/v1/tickets",
+                self.issue_ticket,
+                "A ticket to connect with",
+                Who.PERSON,
+                {201: TicketView},
+                "Sync",
+                description=(
+                    "For WebSocket and SSE clients that cannot set headers: use it as `?ticket=`, "
+                    "once, within 30 seconds, from the same origin."
+                ),
+            ),
         ]
 
     async def put_user(self, call: Call) -> Answer:
         user, created = await self._accounts.put_user(call.params["user_id"], call.body)
         return Answer(201 if created else 200, _view(user))
+
+    async def issue_ticket(self, call: Call) -> Answer:
+        ticket, expires_at = await self._accounts.issue_ticket(call.caller, call.header("origin"))
+        return Answer(201, TicketView(ticket, rfc3339(expires_at)))
 
     async def get_me(self, call: Call) -> Answer:
         return Answer(200, _view(await self._accounts.access_own_user(call.caller)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from greenroom.accounts.model import ApiKey, User, UserChanges
+from greenroom.accounts.model import ApiKey, Ticket, User, UserChanges
 
 
 class AccountStore(Protocol):
@@ -35,6 +35,14 @@ class AccountStore(Protocol):
     async def erase_user(self, user_id: str, at: int) -> bool:
         """Clears the profile for good; the id stays taken. False if there is no such user; a
         repeat keeps the first time."""
+
+    async def add_ticket(self, ticket: Ticket, digest: bytes) -> None:
+        """Not on disk: one that a crash takes is asked for again."""
+
+    async def take_ticket(self, digest: bytes) -> Ticket | None:
+        """The ticket, once, however many ask at the same moment."""
+
+    async def prune_tickets(self, before: int, limit: int) -> int: ...
 
     async def add_key(self, key: ApiKey, digest: bytes) -> None: ...
 

@@ -7,7 +7,7 @@ import asyncpg
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from greenroom.accounts.model import ApiKey, User, UserChanges
+from greenroom.accounts.model import ApiKey, Ticket, User, UserChanges
 from greenroom.platform.postgres import unavailable_on_failure
 
 # Whether the user was erased; null for one who has come just now.
@@ -61,6 +61,21 @@ UPDATE app_user SET
 WHERE user_id = $1 RETURNING 1
 """
 
+ADD_TICKET = """
+INSERT INTO ticket (hash, user_id, desk, token_expires_at, origin, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+# Of several who come with the same ticket one deletes it, and the others find nothing.
+TAKE_TICKET = """
+DELETE FROM ticket WHERE hash = $1
+RETURNING user_id, desk, token_expires_at, origin, expires_at
+"""
+
+PRUNE_TICKETS = """
+DELETE FROM ticket WHERE hash IN (SELECT hash FROM ticket WHERE expires_at < $1 LIMIT $2)
+"""
+
 ADD_KEY = "INSERT INTO api_key (key_id, name, hash, created_at) VALUES ($1, $2, $3, $4)"
 
 FIND_KEY = "SELECT * FROM api_key WHERE key_id = $1"
@@ -79,7 +94,7 @@ WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $2)
 
 
 class PostgresAccountStore:
-    """`AccountStore` on tables `app_user` and `api_key`."""
+    """`AccountStore` on tables `app_user`, `api_key` and `ticket`."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -109,6 +124,21 @@ class PostgresAccountStore:
     @unavailable_on_failure()
     async def erase_user(self, user_id: str, at: int) -> bool:
         return await self._pool.fetchval(ERASE_USER, user_id, at) is not None
+
+    @unavailable_on_failure()
+    async def add_ticket(self, ticket: Ticket, digest: bytes) -> None:
+        values = [getattr(ticket, name) for name in Ticket.__struct_fields__]
+        await self._pool.execute(ADD_TICKET, digest, *values)
+
+    @unavailable_on_failure()
+    async def take_ticket(self, digest: bytes) -> Ticket | None:
+        row = await self._pool.fetchrow(TAKE_TICKET, digest)
+        return Ticket(**dict(row)) if row else None
+
+    @unavailable_on_failure()
+    async def prune_tickets(self, before: int, limit: int) -> int:
+        done: str = await self._pool.execute(PRUNE_TICKETS, before, limit)
+        return int(done.rpartition(" ")[2])
 
     @unavailable_on_failure()
     async def add_key(self, key: ApiKey, digest: bytes) -> None:

@@ -61,11 +61,23 @@ class People(Protocol):
     async def is_verified(self, user_id: str) -> bool: ...
 
 
+class Listener(Protocol):
+    """Who wants to hear at once of what happened, without being needed for it. Quick; never
+    raises."""
+
+    def message_sent(self, user: str, thread_id: str) -> None: ...
+
+    def look_again_at(self, users: Iterable[str]) -> None:
+        """What others may see of these people has changed."""
+        ...
+
+
 class Conversations:
     def __init__(
         self,
         store: ConversationStore,
         people: People,
+        listener: Listener,
         *,
         clock: Clock,
         randomness: Randomness,
@@ -75,6 +87,7 @@ class Conversations:
         self._require_job = require_job
         self._store = store
         self._people = people
+        self._listener = listener
         self._clock = clock
         self._randomness = randomness
         self._limits = limits
@@ -146,9 +159,11 @@ class Conversations:
         if reply_to is not None:
             await self.access_message(author, thread_id, reply_to)
         cost_ms = max(1, MINUTE_MS // self._limits.sends_per_minute)
-        return await self._store.append(
+        sent = await self._store.append(
             Send(thread_id, author, draft, cost_ms, key, fingerprint if key else None)
         )
+        self._listener.message_sent(author, thread_id)
+        return sent
 
     def _draft(self, client_id: str, body: str, reply_to: str | None = None) -> Draft:
         limit = self._limits.client_id_characters
@@ -216,6 +231,10 @@ class Conversations:
         limit = self._checked_limit(limit, self._limits.page)
         return await self._store.changes(viewer, since, limit)
 
+    async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
+        """A client of theirs has everything up to this: what others sent has been delivered."""
+        await self._store.acknowledge(viewer, up_to)
+
     def _checked_limit(self, limit: int, most: int) -> int:
         if not 1 <= limit <= most:
             raise InvalidRequest(f"limit takes 1–{most}")
@@ -246,6 +265,7 @@ class Conversations:
 
     async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
         await self._store.remove_participant(by, thread_id, user_id)
+        self._listener.look_again_at([user_id])
 
     async def promote(
         self,
@@ -286,7 +306,10 @@ class Conversations:
         if blocker == blocked:
             raise InvalidRequest("you cannot block yourself")
         await self._people.require_users([blocked])
-        return await self._store.block(blocker, blocked, once)
+        kept = await self._store.block(blocker, blocked, once)
+        self._listener.look_again_at([blocker, blocked])
+        return kept
 
     async def unblock(self, blocker: str, blocked: str) -> None:
         await self._store.unblock(blocker, blocked)
+        self._listener.look_again_at([blocker, blocked])

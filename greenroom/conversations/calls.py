@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from greenroom.conversations.wire import (
-    EventView,
     InboxView,
     Kind,
     MessageView,
@@ -165,16 +164,3 @@ class Promotion(Struct, frozen=True, forbid_unknown_fields=True):
 
 class NewBlock(Struct, frozen=True, forbid_unknown_fields=True):
     user_id: str
-
-
-class SyncQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Without `since`, from the oldest event kept."""
-
-    since: str | None = None
-    limit: int = 100
-
-
-class SyncAnswer(Struct, frozen=True):
-    events: list[EventView]
-    cursor: str
-    has_more: bool

@@ -5,15 +5,18 @@ the people concerned, sorted. What a change checks, it checks after the locks.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from asyncpg import Pool, Record
 
 from greenroom.conversations import sql_postgres as sql
+from greenroom.conversations.feeds_postgres import Wake
 from greenroom.conversations.model import EventType, Message, Thread
 from greenroom.conversations.rows_postgres import message_from, thread_from
-from greenroom.conversations.sends_postgres import system_message
+from greenroom.conversations.sends_postgres import append_in, system_message
+from greenroom.conversations.store import Send
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     IdempotencyMismatch,
@@ -35,16 +38,28 @@ class LockedThread(NamedTuple):
     leg_id: str | None
 
 
+# Whose feeds the transaction of this task has grown: they are woken once it is committed.
+_told: ContextVar[set[str]] = ContextVar("told")
+
+
 class PostgresChanges:
-    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness) -> None:
+    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, wake: Wake) -> None:
         self._pool = pool
         self._clock = clock
         self._randomness = randomness
+        self._wake = wake
 
     @unavailable_on_failure()
     async def _change(self, change: Callable[[Session], Awaitable[T]]) -> T:
-        async with self._pool.acquire() as conn, conn.transaction():
-            return await change(conn)
+        told: set[str] = set()
+        token = _told.set(told)
+        try:
+            async with self._pool.acquire() as conn, conn.transaction():
+                outcome = await change(conn)
+        finally:
+            _told.reset(token)
+        self._wake(told)
+        return outcome
 
     async def _change_once(
         self, change: Callable[[Session], Awaitable[T]], once: Once | None
@@ -144,6 +159,7 @@ class PostgresChanges:
         at_ms: int | None = None,
     ) -> None:
         at_ms = self._clock() if at_ms is None else at_ms
+        _told.get().update(users)
         await conn.execute(sql.FEED, users, event, thread_id, message_id, actor, at_ms)
 
     async def _tell_all(self, conn: Session, thread_id: str, actor: str | None) -> None:
@@ -163,7 +179,15 @@ class PostgresChanges:
         self, conn: Session, actor: str | None, thread_id: str, code: str, **params: Any
     ) -> None:
         system = msgspec.json.encode({"code": code, "params": params}).decode()
-        await system_message(conn, thread_id, actor, system, self._clock(), self._randomness)
+        viewers = await system_message(
+            conn, thread_id, actor, system, self._clock(), self._randomness
+        )
+        _told.get().update(viewers)
+
+    async def _append(self, conn: Session, send: Send) -> Message:
+        appended = await append_in(conn, send, self._clock(), self._randomness)
+        _told.get().update(appended.viewers)
+        return appended.message
 
     async def _publish(
         self,

@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from greenroom.kernel.errors import InvalidRequest, MsgEmpty, MsgTooLong
 from greenroom.kernel.limits import Limits
@@ -67,6 +67,17 @@ class ReadMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """Somebody's mark has moved up to this message."""
+
+    user_id: str
+    kind: Literal["delivered", "read"]
+    message_id: str
+    seq: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Participant:
     user_id: str
     display_name: str
@@ -76,6 +87,8 @@ class Participant:
     joined_at_ms: int
     last_read: ReadMark | None
     """As others may know it."""
+    last_delivered: ReadMark | None
+    """What their clients have acknowledged, as others may know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +179,7 @@ class Event:
     message: Message | None = None
     inbox: InboxRow | None = None
     thread: Thread | None = None
-    reader: str | None = None
-    read: ReadMark | None = None
-    read_seq: int | None = None
+    receipt: Receipt | None = None
 
 
 @dataclass(frozen=True, slots=True)

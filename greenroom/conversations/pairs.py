@@ -65,7 +65,9 @@ class PairConversations(Conversations):
                     return Sent(message, is_repeat=False)
                 continue
             try:
-                return await self._store.append(replace(send, thread_id=thread_id))
+                sent = await self._store.append(replace(send, thread_id=thread_id))
+                self._listener.message_sent(send.author_id, thread_id)
+                return sent
             except ThreadNotFound:
                 continue
         raise Unavailable("The two are coming and going just now.")

@@ -13,7 +13,6 @@ from greenroom.conversations import sql_postgres as sql
 from greenroom.conversations.changes_postgres import PostgresChanges
 from greenroom.conversations.model import EventType, Message, ThreadDraft
 from greenroom.conversations.rows_postgres import message_from, thread_from
-from greenroom.conversations.sends_postgres import append_in
 from greenroom.conversations.store import Conversation, Send, Started, StartLimit
 from greenroom.kernel.errors import IdempotencyMismatch, ThreadNotFound
 from greenroom.platform.postgres import Session, unavailable_on_failure
@@ -165,12 +164,11 @@ class PostgresPairs(PostgresChanges):
             await self._lock(conn, thread_id, by=None)
             if await conn.fetchval(IS_PAIR, thread_id, pair) is None:
                 return None
-            now = self._clock()
-            await conn.execute(sql.ADD_INBOX_ROW, author, thread_id, now)
+            await conn.execute(sql.ADD_INBOX_ROW, author, thread_id, self._clock())
             changed = EventType.THREAD_CHANGED
             await self._tell(conn, [author], changed, thread_id, actor=author)
             send = replace(first, thread_id=thread_id)
-            return await append_in(conn, send, now, self._randomness)
+            return await self._append(conn, send)
 
         return await self._change(change)
 

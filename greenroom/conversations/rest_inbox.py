@@ -1,4 +1,4 @@
-"""Calls about one's own view: the inbox, what is new, blocks; and the backend's jobs."""
+"""Calls about one's own view: the inbox and blocks; and the backend's jobs."""
 
 from msgspec import UNSET
 
@@ -11,10 +11,7 @@ from greenroom.conversations.calls import (
     JobParticipants,
     JobView,
     NewBlock,
-    SyncAnswer,
-    SyncQuery,
 )
-from greenroom.conversations.model import Cursor
 from greenroom.conversations.rest_face import RestFace, person_of
 from greenroom.conversations.store import Folder, InboxChanges, InboxFilter
 from greenroom.conversations.wire import (
@@ -69,20 +66,6 @@ class InboxRest(RestFace):
                 description="Threads with this job_id then admit these people only.",
                 body=JobParticipants,
                 errors=(UserNotFound,),
-            ),
-            Endpoint(
-                "GET",
-                "/v1/sync",
-                self.sync,
-                "What changed since a cursor",
-                Who.PERSON,
-                {200: SyncAnswer},
-                "Sync",
-                description=(
-                    "Every change that you may see, exactly once, in order. A `reset` event means: "
-                    "load the inbox again and go on from its cursor."
-                ),
-                query=SyncQuery,
             ),
             Endpoint(
                 "POST",
@@ -151,14 +134,6 @@ class InboxRest(RestFace):
         job_id, participants = call.params["job_id"], call.body.participants
         created = await self._conversations.put_job(job_id, participants)
         return Answer(201 if created else 200, JobView(job_id, sorted(set(participants))))
-
-    async def sync(self, call: Call) -> Answer:
-        viewer, query = person_of(call), call.query
-        since = None if query.since is None else Cursor.parse(query.since)
-        changes = await self._conversations.changes(viewer, since, query.limit)
-        views = self._views(viewer)
-        events = [views.event(event) for event in changes.events]
-        return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
 
     async def block_user(self, call: Call) -> Answer:
         blocker = person_of(call)

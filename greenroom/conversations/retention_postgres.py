@@ -3,6 +3,7 @@
 from asyncpg import Pool
 
 from greenroom.conversations.changes_postgres import PostgresChanges
+from greenroom.conversations.feeds_postgres import Wake
 from greenroom.conversations.model import DAY_MS, EventType
 from greenroom.conversations.recount_postgres import mend_rows
 from greenroom.kernel.clock import Clock
@@ -47,8 +48,10 @@ where thread_id = $1
 
 
 class Retention(PostgresChanges):
-    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits) -> None:
-        super().__init__(pool, clock=clock, randomness=randomness)
+    def __init__(
+        self, pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits, wake: Wake
+    ) -> None:
+        super().__init__(pool, clock=clock, randomness=randomness, wake=wake)
         self._limits = limits
 
     async def prune(self) -> int:

@@ -15,6 +15,7 @@ from greenroom.conversations.model import (
     Message,
     Participant,
     ReadMark,
+    Receipt,
     Thread,
 )
 
@@ -22,7 +23,10 @@ from greenroom.conversations.model import (
 # when they come back, or a client that was away all the while would keep what is not theirs.
 LEFT = ""
 
-_ParticipantRow = tuple[str, str, str | None, str, str, int, str, int | None]
+# A receipt of delivery as the feed keeps it; without the second part it is one of reading.
+DELIVERED = "receipt.delivered"
+
+_ParticipantRow = tuple[str, str, str | None, str, str, int, str, int | None, str, int | None]
 _participants = msgspec.json.Decoder(list[_ParticipantRow])
 
 
@@ -67,6 +71,10 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
     own = {row["i_user_id"]: inbox.last_read} if inbox is not None else {}
     # Nor does a mark name what was written before the viewer joined.
     joined_after = row["visible_after_id"] if inbox is not None else ""
+
+    def mark(message_id: str, at_ms: int | None) -> ReadMark | None:
+        return _mark(message_id, at_ms) if message_id > joined_after else None
+
     return Thread(
         id=row["thread_id"],
         kind=row["kind"],
@@ -85,11 +93,22 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
         participants=tuple(
             Participant(
                 *(user_id, name, avatar, role, status, joined),
-                own.get(user_id, _mark(read_id, read_at) if read_id > joined_after else None),
+                own.get(user_id, mark(read_id, read_at)),
+                # One's own clients know what they have; no event tells of it.
+                None if user_id in own else mark(arrived_id, arrived_at),
             )
-            for user_id, name, avatar, role, status, joined, read_id, read_at in (
-                _participants.decode(row["participants"])
-            )
+            for (
+                user_id,
+                name,
+                avatar,
+                role,
+                status,
+                joined,
+                read_id,
+                read_at,
+                arrived_id,
+                arrived_at,
+            ) in _participants.decode(row["participants"])
         ),
         inbox=inbox,
     )
@@ -97,7 +116,8 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
 
 def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | None:
     """None for what this viewer has lost sight of; `threads` has the ones that they still see."""
-    kind = EventType(row["type"])
+    is_delivery = row["type"] == DELIVERED
+    kind = EventType.RECEIPT if is_delivery else EventType(row["type"])
     event = Event(kind, Cursor(epoch, row["n"]), row["at"], row["f_thread_id"])
     if kind == EventType.THREAD_CHANGED:
         if row["f_message_id"] == LEFT:
@@ -112,8 +132,14 @@ def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | N
     if kind == EventType.RECEIPT:
         if row["message_id"] is None:
             return None
-        mark = ReadMark(row["message_id"], row["at"])
-        return replace(event, reader=row["actor"], read=mark, read_seq=row["seq"])
+        receipt = Receipt(
+            row["actor"],
+            "delivered" if is_delivery else "read",
+            row["message_id"],
+            row["seq"],
+            row["at"],
+        )
+        return replace(event, receipt=receipt)
     return replace(event, inbox=inbox_from(row))
 
 

@@ -1,6 +1,6 @@
 """Appending messages on PostgreSQL: many sends, one round trip, one commit."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -33,13 +33,29 @@ class Repeat:
     message_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Appended:
+    message: Message
+    viewers: list[str]
+    """Whose feeds have grown by it."""
+
+
 class SendBatches:
     """Sends that arrive together share a commit. See `GroupCommit` for when."""
 
-    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits,
+        wake: Callable[[Iterable[str]], None],
+    ) -> None:
         self._pool = pool
         self._clock = clock
         self._randomness = randomness
+        self._wake = wake
         self._group: GroupCommit[Send, Message | Repeat] = GroupCommit(
             self._flush,
             _keys,
@@ -59,7 +75,7 @@ class SendBatches:
     async def _flush(self, sends: Sequence[Send]) -> Sequence[Message | Repeat | Exception]:
         try:
             async with self._pool.acquire() as conn:
-                return await _append(conn, sends, self._clock(), self._randomness)
+                results = await _append(conn, sends, self._clock(), self._randomness)
         except (PostgresError, ValueError) as failure:
             if isinstance(failure, PASSING_FAILURES) and not isinstance(failure, ValueError):
                 raise
@@ -68,6 +84,8 @@ class SendBatches:
             if len(sends) == 1:
                 return [failure]
             return [(await self._flush([send]))[0] for send in sends]
+        self._wake(user for each in results if isinstance(each, Appended) for user in each.viewers)
+        return [each.message if isinstance(each, Appended) else each for each in results]
 
 
 def _keys(send: Send) -> Iterable[Hashable]:
@@ -76,7 +94,7 @@ def _keys(send: Send) -> Iterable[Hashable]:
         yield send.author_id, "key", send.key
 
 
-async def append_in(conn: Session, send: Send, now_ms: int, randomness: Randomness) -> Message:
+async def append_in(conn: Session, send: Send, now_ms: int, randomness: Randomness) -> Appended:
     """Append within the caller's transaction, which knows that it is no repeat."""
     [result] = await _append(conn, [send], now_ms, randomness)
     if isinstance(result, Exception):
@@ -93,17 +111,18 @@ async def system_message(
     system: str,
     now_ms: int,
     randomness: Randomness,
-) -> None:
-    """Say something in the server's own voice, within the caller's transaction."""
-    await conn.fetch(
+) -> list[str]:
+    """Say something in the server's own voice, within the caller's transaction; to whom."""
+    [row] = await conn.fetch(
         APPEND, now_ms, SEND_WINDOW, [thread_id], [actor], ["system"], [None], [None], [""],
         [None], [system], [None], [0], [None], [randomness()], [None], [None],
     )  # fmt: skip
+    return row["viewers"] or []
 
 
 async def _append(
     conn: Session, sends: Sequence[Send], now_ms: int, randomness: Randomness
-) -> list[Message | Repeat | Exception]:
+) -> list[Appended | Repeat | Exception]:
     rows = await conn.fetch(
         APPEND,
         now_ms,
@@ -133,12 +152,12 @@ def _audience(send: Send) -> str | None:
     return None if send.visible_to is None else ",".join(sorted(send.visible_to))
 
 
-def _outcome(send: Send, row: Record | None, now_ms: int) -> Message | Repeat | Exception:
+def _outcome(send: Send, row: Record | None, now_ms: int) -> Appended | Repeat | Exception:
     verdict = "not_found" if row is None else row["verdict"]
     if row is None or verdict == "not_found":
         return ThreadNotFound()
     if verdict == "ok":
-        return _message(send, row)
+        return Appended(_message(send, row), row["viewers"] or [])
     if verdict == "repeat":
         return Repeat(row["message_id"])
     if verdict == "mismatch":

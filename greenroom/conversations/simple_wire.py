@@ -123,10 +123,8 @@ class SimpleViews:
 
     def message(self, message: Message) -> SimpleMessage:
         receiver = receiver_of(message, self._thread)
-        mark = receiver.last_read if receiver is not None else None
-        is_read = mark is not None and message.id <= mark.message_id
         receiver_id = receiver.user_id if receiver is not None else self._viewer
-        return message_view(message, self.id, receiver_id, "read" if is_read else "sent")
+        return message_view(message, self.id, receiver_id, _status(message, receiver))
 
     def conversation(self) -> SimpleConversation:
         thread, last = self._thread, self._conversation.last_spoken
@@ -164,6 +162,15 @@ def message_view(
         created_at=rfc3339(message.created_at_ms),
         updated_at=rfc3339(changed_ms),
     )
+
+
+def _status(message: Message, receiver: Participant | None) -> Status:
+    if receiver is None:
+        return "sent"
+    if receiver.last_read is not None and message.id <= receiver.last_read.message_id:
+        return "read"
+    arrived = receiver.last_delivered
+    return "delivered" if arrived is not None and message.id <= arrived.message_id else "sent"
 
 
 def receiver_of(message: Message, thread: Thread) -> Participant | None:

@@ -39,7 +39,9 @@ _THREAD_COLUMNS = """
     (select json_agg(json_build_array(
             p.user_id, coalesce(u.display_name, ''), u.avatar_url, p.role, p.status,
             (extract(epoch from p.joined_at) * 1000)::bigint, p.shown_read_id,
-            (extract(epoch from p.shown_read_ts) * 1000)::bigint) order by p.joined_at, p.user_id)
+            (extract(epoch from p.shown_read_ts) * 1000)::bigint, p.last_delivered_id,
+            (extract(epoch from p.last_delivered_ts) * 1000)::bigint)
+            order by p.joined_at, p.user_id)
         from thread_participant p left join app_user u on u.user_id = p.user_id
         where p.thread_id = t.thread_id) as participants
 """
@@ -140,12 +142,13 @@ select {MESSAGE_COLUMNS} from me join message m on {_VISIBLE} and m.message_id =
 CHANGES = f"""
 with head as materialized (
     select {_HEAD_COLUMNS},
-        coalesce((select pruned_n from feed_head where user_id = $1), 0) as pruned_n
+        coalesce((select pruned_n from feed_head where user_id = $1), 0) as pruned_n,
+        coalesce((select acked_n from feed_head where user_id = $1), 0) as acked_n
 ),
 page as materialized (
     select * from feed where user_id = $1 and n > $2 order by n limit $3
 )
-select head.epoch, head.last_n, head.pruned_n,
+select head.epoch, head.last_n, head.pruned_n, head.acked_n,
     f.n, f.type, f.thread_id as f_thread_id, f.message_id as f_message_id, f.actor, f.at,
     {MESSAGE_COLUMNS}, {_INBOX_COLUMNS}
 from head
@@ -158,6 +161,55 @@ left join message m on m.thread_id = f.thread_id and m.message_id = f.message_id
     and (m.visible_to is null or $1 = any (m.visible_to))
 order by f.n
 """
+
+# The same for several people at once: $1 are the viewers, $2 the numbers that they are at. Run on
+# connections whose plans are pinned to index look-ups, see `feeds_postgres.py`.
+CHANGES_OF_MANY = f"""
+with head as materialized (
+    select a.place, a.user_id, a.n as since_n, (select epoch from feed_epoch) as epoch,
+        coalesce(h.last_n, 0) as last_n, coalesce(h.pruned_n, 0) as pruned_n,
+        coalesce(h.acked_n, 0) as acked_n
+    from unnest($1::text[], $2::bigint[]) with ordinality as a (user_id, n, place)
+    left join feed_head h on h.user_id = a.user_id
+),
+page as materialized (
+    select head.place, f.* from head cross join lateral (
+        select * from feed where feed.user_id = head.user_id and feed.n > head.since_n
+        order by feed.n limit $3) f
+)
+select head.place, head.epoch, head.last_n, head.pruned_n, head.acked_n,
+    f.n, f.type, f.thread_id as f_thread_id, f.message_id as f_message_id, f.actor, f.at,
+    {MESSAGE_COLUMNS}, {_INBOX_COLUMNS}
+from head
+left join page f on f.place = head.place
+left join inbox_index i on i.user_id = head.user_id and i.thread_id = f.thread_id
+left join thread t on t.thread_id = i.thread_id
+{_INBOX_JOINS}
+left join message m on m.thread_id = f.thread_id and m.message_id = f.message_id
+    and i.thread_id is not null and m.message_id > me.visible_after_id
+    and (m.visible_to is null or i.user_id = any (m.visible_to))
+order by head.place, f.n
+"""
+
+# Threads of several viewers: $1 the viewers, $2 a thread for each.
+THREADS_OF_MANY = f"""
+select {_THREAD_COLUMNS}, {_INBOX_COLUMNS}
+from unnest($1::text[], $2::text[]) as a (user_id, thread_id)
+join inbox_index i on i.user_id = a.user_id and i.thread_id = a.thread_id
+join thread t on t.thread_id = i.thread_id
+{_INBOX_JOINS}
+"""
+
+# Where the feeds of several people stand.
+HEADS = """
+select h.user_id, h.last_n, (select epoch from feed_epoch) as epoch
+from feed_head h where h.user_id = any ($1::text[])
+"""
+
+EPOCH = "select epoch from feed_epoch"
+
+# What clients have. See the migration for how it works.
+ACKNOWLEDGE = "select * from acknowledge($1, $2, $3, $4, $5)"
 
 # The send, and everything else that is said in a thread. See the migration for how it works.
 APPEND = """
@@ -252,7 +304,8 @@ from (select coalesce(max(message_id), '') as id from message where thread_id = 
 on conflict (thread_id, user_id) do update set
     role = excluded.role, status = 'active', joined_at = excluded.joined_at,
     visible_after_id = excluded.visible_after_id, last_read_id = excluded.last_read_id,
-    last_read_ts = null, shown_read_id = '', shown_read_ts = null, muted_until = null
+    last_read_ts = null, shown_read_id = '', shown_read_ts = null, muted_until = null,
+    last_delivered_id = '', last_delivered_ts = null
 """
 LEAVE_THREAD = """
 update thread_participant set status = 'left' where thread_id = $1 and user_id = $2

@@ -130,6 +130,14 @@ class Changes:
     events: tuple[Event, ...]
     cursor: Cursor
     has_more: bool
+    acked: Cursor
+    """How far the viewer's clients have acknowledged their feed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPosition:
+    viewer: str
+    since: Cursor | None
 
 
 class ConversationStore(KeepsAnswers, Protocol):
@@ -153,6 +161,8 @@ class ConversationStore(KeepsAnswers, Protocol):
     - *Unread.* A row's count equals the messages after the viewer's `last_read` that they may see,
       did not write, and that are not deleted: after every operation, not eventually.
     - *Domain events* leave with the write that they tell of, at least once, in order per thread.
+    - *Wake-ups.* After a commit, and never before it, the adapter names everyone whose feed has
+      grown to the `wake` that it was made with. A wake-up is a hint and may be lost.
     - *Once.* With a `Once`, a change and its kept answer are one: a repeat returns `Kept`, a
       concurrent repeat waits for the first, another fingerprint raises `IdempotencyMismatch`.
     """
@@ -288,6 +298,22 @@ class ConversationStore(KeepsAnswers, Protocol):
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
         """Events after `since`, or from the oldest kept. A cursor older than what is kept, ahead of
         the head or of another epoch gets a single `reset` with a cursor to go on from."""
+        ...
+
+    async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
+        """`changes` for several people in one go; no more than `feed_batch` of them."""
+        ...
+
+    async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
+        """Where feeds stand, of those who have one; no more than `feed_recheck_batch`."""
+        ...
+
+    async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
+        """A client of the viewer's has everything up to this. Moves forward only; a cursor ahead
+        of the head or of another epoch counts for nothing. Those who share a thread in which
+        something arrived get one `receipt` of delivery, up to the last message that everybody
+        there sees; not while a block lies between the viewer and any of them, and not in threads
+        of more than `delivery_shown_participants`."""
         ...
 
     async def prune(self) -> dict[str, int]:

@@ -11,12 +11,12 @@ from typing import TypeVar
 from asyncpg import Pool, Record
 
 from greenroom.conversations import sql_postgres as sql
+from greenroom.conversations.feeds_postgres import PostgresFeeds, Wake, changes_from, head_of
 from greenroom.conversations.inbox_postgres import InboxQuery
 from greenroom.conversations.model import (
     PARTIES,
     Cursor,
     Draft,
-    Event,
     EventType,
     Message,
     Role,
@@ -26,10 +26,11 @@ from greenroom.conversations.model import (
 )
 from greenroom.conversations.pairs_postgres import PostgresPairs
 from greenroom.conversations.pruning_postgres import prune
-from greenroom.conversations.rows_postgres import LEFT, event_from, message_from, thread_from
-from greenroom.conversations.sends_postgres import SendBatches, append_in
+from greenroom.conversations.rows_postgres import LEFT, message_from, thread_from
+from greenroom.conversations.sends_postgres import SendBatches
 from greenroom.conversations.store import (
     Changes,
+    FeedPosition,
     Folder,
     InboxChanges,
     InboxFilter,
@@ -68,11 +69,22 @@ AFTER_ALL = "~"
 
 class PostgresConversations(PostgresPairs):
     def __init__(
-        self, pool: Pool, send_pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits
+        self,
+        pool: Pool,
+        send_pool: Pool,
+        feed_pool: Pool,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits,
+        wake: Wake,
     ) -> None:
-        super().__init__(pool, clock=clock, randomness=randomness)
+        super().__init__(pool, clock=clock, randomness=randomness, wake=wake)
         self._limits = limits
-        self._sends = SendBatches(send_pool, clock=clock, randomness=randomness, limits=limits)
+        self._sends = SendBatches(
+            send_pool, clock=clock, randomness=randomness, limits=limits, wake=wake
+        )
+        self._feeds = PostgresFeeds(feed_pool, clock=clock, limits=limits, wake=wake)
 
     async def append(self, send: Send) -> Sent:
         appended = await self._sends.submit(send)
@@ -88,7 +100,7 @@ class PostgresConversations(PostgresPairs):
     @unavailable_on_failure()
     async def thread(self, viewer: str, thread_id: str) -> tuple[Thread, Cursor] | None:
         row = await self._pool.fetchrow(sql.THREADS, viewer, [thread_id])
-        return None if row is None else (thread_from(row), _head(row))
+        return None if row is None else (thread_from(row), head_of(row))
 
     @unavailable_on_failure()
     async def messages(
@@ -103,7 +115,7 @@ class PostgresConversations(PostgresPairs):
             return None
         found = [message_from(row) for row in rows if row["message_id"] is not None]
         page = sorted(found[:limit], key=lambda message: message.seq)
-        return MessagePage(tuple(page), len(found) > limit, _head(rows[0]))
+        return MessagePage(tuple(page), len(found) > limit, head_of(rows[0]))
 
     @unavailable_on_failure()
     async def message(self, viewer: str, thread_id: str, message_id: str) -> Message | None:
@@ -125,7 +137,7 @@ class PostgresConversations(PostgresPairs):
             last = rows[limit - 1]
             next_key = InboxKey(last["pinned"], last["last_msg_ts"], last["thread_id"])
         counts = {folder: summary[folder] for folder in Folder}
-        return InboxPage(items, next_key, counts, _head(summary))
+        return InboxPage(items, next_key, counts, head_of(summary))
 
     async def set_inbox_row(self, viewer: str, thread_id: str, changes: InboxChanges) -> Thread:
         async def change(conn: Session) -> Thread:
@@ -165,27 +177,26 @@ class PostgresConversations(PostgresPairs):
         start = since.n if since is not None else 0
         async with self._pool.acquire() as conn:
             rows = await conn.fetch(sql.CHANGES, viewer, start, limit + 1)
-            head = _head(rows[0])
-            if since is not None and not _is_kept(since, head, rows[0]["pruned_n"]):
-                reset = Event(EventType.RESET, head, self._clock())
-                return Changes((reset,), head, has_more=False)
-            page = [row for row in rows if row["n"] is not None][:limit]
-            threads = await self._threads_of(conn, viewer, page)
-        events = [event_from(row, head.epoch, threads) for row in page]
-        return Changes(
-            tuple(event for event in events if event is not None),
-            Cursor(head.epoch, page[-1]["n"]) if page else since or head,
-            has_more=len(rows) > limit,
-        )
+            threads = await self._threads_of(conn, viewer, rows)
+        return changes_from(rows, since, limit, threads, self._clock())
+
+    async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
+        return await self._feeds.changes_of_many(positions, limit)
+
+    async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
+        return await self._feeds.heads(viewers)
+
+    async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
+        await self._feeds.acknowledge(viewer, up_to)
 
     async def _threads_of(
-        self, conn: Session, viewer: str, page: Sequence[Record]
+        self, conn: Session, viewer: str, rows: Sequence[Record]
     ) -> dict[str, Thread]:
-        changed = {r["f_thread_id"] for r in page if r["type"] == EventType.THREAD_CHANGED}
+        changed = {r["f_thread_id"] for r in rows if r["type"] == EventType.THREAD_CHANGED}
         if not changed:
             return {}
-        rows = await conn.fetch(sql.THREADS, viewer, sorted(changed))
-        return {row["thread_id"]: thread_from(row) for row in rows}
+        found = await conn.fetch(sql.THREADS, viewer, sorted(changed))
+        return {row["thread_id"]: thread_from(row) for row in found}
 
     # Changes.
 
@@ -253,7 +264,7 @@ class PostgresConversations(PostgresPairs):
         viewers = [user for user in draft.members if user not in hidden]
         await self._tell(conn, viewers, EventType.THREAD_CHANGED, draft.id, actor=opener)
         await self._publish(conn, "thread.create", opener, draft.id, {"kind": draft.kind})
-        message = await append_in(conn, first, now, self._randomness)
+        message = await self._append(conn, first)
         return Started(await self._load(conn, opener, draft.id), message, is_repeat=False)
 
     async def edit_message(
@@ -455,17 +466,10 @@ class PostgresConversations(PostgresPairs):
 
     async def close(self) -> None:
         await self._sends.close()
+        await self._feeds.close()
         await self._pool.close()
 
 
 def _check_may_remove(role: str, of_role: str) -> None:
     if role not in PARTIES or of_role in PARTIES:
         raise Forbidden("The buyer and the seller remove others, not each other.")
-
-
-def _head(row: Record) -> Cursor:
-    return Cursor(row["epoch"], row["last_n"])
-
-
-def _is_kept(since: Cursor, head: Cursor, pruned_n: int) -> bool:
-    return since.epoch == head.epoch and pruned_n <= since.n <= head.n

@@ -8,6 +8,7 @@ from asyncpg import Pool
 from greenroom.conversations.check_postgres import Check
 from greenroom.conversations.erase_postgres import Erasure
 from greenroom.conversations.export_postgres import Export
+from greenroom.conversations.feeds_postgres import Wake
 from greenroom.conversations.retention_postgres import Retention
 from greenroom.conversations.upkeep import Erased, Fault, Progress
 from greenroom.kernel.clock import Clock
@@ -30,13 +31,17 @@ where thread_id = $1 returning 1
 class PostgresUpkeep:
     """Its promises are those of `ConversationUpkeep`."""
 
-    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits) -> None:
+    def __init__(
+        self, pool: Pool, *, clock: Clock, randomness: Randomness, limits: Limits, wake: Wake
+    ) -> None:
         self._pool = pool
         self._clock = clock
-        self._check = Check(pool, clock=clock, randomness=randomness)
+        self._check = Check(pool, clock=clock, randomness=randomness, wake=wake)
         self._export = Export(pool)
-        self._erasure = Erasure(pool, clock=clock, randomness=randomness)
-        self._retention = Retention(pool, clock=clock, randomness=randomness, limits=limits)
+        self._erasure = Erasure(pool, clock=clock, randomness=randomness, wake=wake)
+        self._retention = Retention(
+            pool, clock=clock, randomness=randomness, limits=limits, wake=wake
+        )
 
     def check(self, *, repair: bool, progress: Progress) -> AsyncIterator[Fault]:
         return self._check.run(repair=repair, progress=progress)

@@ -15,6 +15,7 @@ from greenroom.conversations.model import (
     Message,
     Participant,
     ReadMark,
+    Receipt,
     Thread,
     ThreadKind,
     derive_state,
@@ -49,6 +50,7 @@ class ParticipantView(Struct, frozen=True):
     status: Literal["active", "left", "blocked"]
     joined_at: str
     last_read: ReadMarkView | None
+    last_delivered: ReadMarkView | None
 
 
 class SystemNotice(Struct, frozen=True):
@@ -129,7 +131,7 @@ class ReceiptView(Struct, frozen=True):
     user_id: str
     kind: Literal["delivered", "read"]
     message_id: str
-    seq: int | None
+    seq: int
     at: str
 
 
@@ -228,7 +230,7 @@ class Views:
             message=self.message(event.message) if event.message else None,
             inbox=self.inbox(event.inbox) if event.inbox else None,
             thread=self.thread(event.thread) if event.thread else None,
-            receipt=_receipt(event),
+            receipt=_receipt(event.receipt),
         )
 
     def _state(self, kind: str, inbox: InboxRow | None) -> State:
@@ -255,6 +257,7 @@ def _participant(participant: Participant) -> ParticipantView:
         status=participant.status,  # type: ignore[arg-type]
         joined_at=rfc3339(participant.joined_at_ms),
         last_read=_mark(participant.last_read),
+        last_delivered=_mark(participant.last_delivered),
     )
 
 
@@ -272,11 +275,12 @@ def _last_message(message: Message | None) -> LastMessageView | None:
     )
 
 
-def _receipt(event: Event) -> ReceiptView | None:
-    if event.reader is None or event.read is None:
+def _receipt(receipt: Receipt | None) -> ReceiptView | None:
+    if receipt is None:
         return None
-    mark = event.read
-    return ReceiptView(event.reader, "read", mark.message_id, event.read_seq, rfc3339(mark.at_ms))
+    return ReceiptView(
+        receipt.user_id, receipt.kind, receipt.message_id, receipt.seq, rfc3339(receipt.at_ms)
+    )
 
 
 def _notice(message: Message) -> SystemNotice | None:

@@ -122,7 +122,11 @@ def backup(url: str, file: Path, *, progress: BytesProgress) -> int:
 
 
 def _dump(url: str, descriptor: int, part: Path, progress: BytesProgress) -> None:
-    options = ("--format=custom", f"--schema={SCHEMA}", "--no-owner", "--no-privileges")
+    # Unlogged tables hold what lives for seconds: tickets, typing, presence.
+    options = (
+        *("--format=custom", f"--schema={SCHEMA}", "--no-owner", "--no-privileges"),
+        "--no-unlogged-table-data",
+    )
     with _running("pg_dump", *options, url=url, stdout=descriptor) as (process, complaints):
         while process.poll() is None:
             progress(part.stat().st_size)

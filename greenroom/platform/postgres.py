@@ -1,6 +1,6 @@
 """Connections to PostgreSQL, and what a lost one looks like to a caller."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import asyncpg
@@ -54,8 +54,15 @@ async def open_pool(
     )
 
 
-def new_pool(url: str, *, min_size: int, max_size: int, statement_timeout_ms: int) -> asyncpg.Pool:
-    """A pool that connects when it is awaited."""
+def new_pool(
+    url: str,
+    *,
+    min_size: int,
+    max_size: int,
+    statement_timeout_ms: int,
+    settings: Mapping[str, str] | None = None,
+) -> asyncpg.Pool:
+    """A pool that connects when it is awaited; `settings` are PostgreSQL's own."""
     return asyncpg.create_pool(
         url,
         min_size=min_size,
@@ -65,6 +72,7 @@ def new_pool(url: str, *, min_size: int, max_size: int, statement_timeout_ms: in
             "application_name": "greenroom",
             "TimeZone": "UTC",
             "statement_timeout": str(statement_timeout_ms),
+            **(settings or {}),
         },
         init=_use_milliseconds,
         reset=_leave_as_is,

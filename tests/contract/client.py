@@ -119,7 +119,8 @@ class Client:
     def _apply_receipt(thread: Json, receipt: Json) -> None:
         for each in thread["participants"]:
             if each["user_id"] == receipt["user_id"]:
-                each["last_read"] = {"message_id": receipt["message_id"], "at": receipt["at"]}
+                mark = "last_read" if receipt["kind"] == "read" else "last_delivered"
+                each[mark] = {"message_id": receipt["message_id"], "at": receipt["at"]}
 
     def _apply_inbox(self, thread: Json, inbox: Json) -> None:
         """What the thread shows for this viewer comes from their inbox row."""

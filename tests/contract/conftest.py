@@ -2,19 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import pytest
 
+from greenroom.conversations.feeds_postgres import PINNED_PLANS, Wake
 from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.store_postgres import PostgresConversations
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
 from greenroom.kernel.limits import Limits
-from greenroom.platform.postgres import open_pool
+from greenroom.platform.postgres import new_pool
 
 from .world import ROOMY, Disturb, OpenStore, Seed, WildClock, names, seeded_randomness
 
@@ -27,23 +28,32 @@ select exists (select 1 from pg_stat_activity
 """
 
 
+def nobody(_user_ids: Iterable[str]) -> None:
+    """Nobody follows a feed here."""
+
+
 def postgres_adapter(url: str) -> OpenStore:
     @asynccontextmanager
     async def open_store(
-        *, clock: Clock, randomness: Randomness, limits: Limits = ROOMY
+        *, clock: Clock, randomness: Randomness, limits: Limits = ROOMY, wake: Wake = nobody
     ) -> AsyncIterator[ConversationStore]:
-        async def pool(connections: int) -> Any:
-            timeout_ms = limits.statement_timeout_ms
-            return await open_pool(
-                url, min_size=1, max_size=connections, statement_timeout_ms=timeout_ms
+        async def pool(connections: int, settings: Mapping[str, str] | None = None) -> Any:
+            return await new_pool(
+                url,
+                min_size=1,
+                max_size=connections,
+                statement_timeout_ms=limits.statement_timeout_ms,
+                settings=settings,
             )
 
         store = PostgresConversations(
             await pool(limits.read_connections),
             await pool(limits.send_connections),
+            await pool(limits.feed_connections, PINNED_PLANS),
             clock=clock,
             randomness=randomness,
             limits=limits,
+            wake=wake,
         )
         try:
             yield store

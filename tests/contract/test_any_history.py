@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from greenroom.conversations.model import Message, Role, ThreadKind
+from greenroom.conversations.model import Cursor, Message, Role, ThreadKind
 from greenroom.conversations.store import Folder, InboxChanges, InboxFilter, Send, Sent, Started
 from greenroom.conversations.wire import Views
 from greenroom.kernel.ids import id_time_ms
@@ -65,7 +65,11 @@ class History(RuleBasedStateMachine):
         fresh = names("u")
         self.people = [next(fresh) for _ in range(PEOPLE)]
         randomness = seeded_randomness(next(self.numbers))
-        self.opening = type(self).open_store(clock=self.clock, randomness=randomness, limits=LIMITS)
+        self.woken: set[str] = set()
+        self.heads: dict[str, Cursor] = {}
+        self.opening = type(self).open_store(
+            clock=self.clock, randomness=randomness, limits=LIMITS, wake=self.woken.update
+        )
         self.store = self.run(self.opening.__aenter__())
         self.touched: set[str] = set()
 
@@ -246,6 +250,16 @@ class History(RuleBasedStateMachine):
             lambda: self.store.mark_read(user, thread_id, self.id_of(place)),
         )
 
+    @rule(user=people, back=st.sampled_from([-3, 0, 0, 0, 1, 2, 5]), is_foreign=rarely)
+    def acknowledge(self, user: int, back: int, is_foreign: bool) -> None:
+        """Up to the head, a bit less, ahead of it, or a place in another feed altogether."""
+        viewer = self.who(user)
+        head = self.heads.get(viewer)
+        if head is not None:
+            self.touched = set()
+            up_to = Cursor("elsewhere" if is_foreign else head.epoch, max(0, head.n - back))
+            self.run(self.store.acknowledge(viewer, up_to))
+
     @rule(by=st.none() | mostly_members, thread=picks, user=people, role=roles)
     def add(self, by: int | None, thread: int, user: int, role: Role) -> None:
         thread_id, whom = self.thread(thread), self.who(user)
@@ -330,6 +344,14 @@ class History(RuleBasedStateMachine):
         self.stashed.append((self.who(user), self.loaded(self.who(user))))
 
     # What must hold.
+
+    @invariant()
+    def whoever_has_news_was_woken(self) -> None:
+        heads = self.run(self.store.heads(self.people))
+        before = {user: self.heads[user].n if user in self.heads else 0 for user in heads}
+        assert {user for user, head in heads.items() if head.n > before[user]} <= self.woken
+        self.heads = heads
+        self.woken.clear()
 
     @invariant()
     def everybody_sees_what_the_model_says(self) -> None:

@@ -18,7 +18,7 @@ Person = Callable[[], str]
 
 
 class Counted:
-    """A store with one connection for reads and one for sends, whose statements are counted."""
+    """A store with one connection each for reads, sends and feeds, whose statements are counted."""
 
     def __init__(self, store: PostgresConversations) -> None:
         self.store = store
@@ -38,10 +38,14 @@ class Counted:
 async def counted(database_url: str) -> Any:
     pools = [
         await open_pool(database_url, min_size=1, max_size=1, statement_timeout_ms=15_000)
-        for _ in range(2)
+        for _ in range(3)
     ]
     store = PostgresConversations(
-        *pools, clock=WildClock(), randomness=seeded_randomness(5), limits=Limits()
+        *pools,
+        clock=WildClock(),
+        randomness=seeded_randomness(5),
+        limits=Limits(),
+        wake=lambda _user_ids: None,
     )
     counted = Counted(store)
     for pool in pools:

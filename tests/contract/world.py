@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -25,7 +25,12 @@ class OpenStore(Protocol):
     """An adapter: opens a store of its own on the module's database, like one more process."""
 
     def __call__(
-        self, *, clock: Clock, randomness: Randomness, limits: Limits = ROOMY
+        self,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits = ROOMY,
+        wake: Callable[[Iterable[str]], None] = ...,
     ) -> AbstractAsyncContextManager[ConversationStore]: ...
 
 

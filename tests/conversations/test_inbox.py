@@ -217,9 +217,9 @@ class TestOwnRow:
         since, of_ann = await bob.cursor(), await ann.cursor()
         row = await arrange(bob, thread_id, pinned=True)
         await arrange(bob, thread_id, pinned=True)
+        assert await ann.sync(of_ann) == []
         [event] = await bob.sync(since)
         assert (event["type"], event["inbox"]) == ("inbox.changed", row)
-        assert await ann.sync(of_ann) == []
 
 
 class TestJobs:

@@ -18,6 +18,11 @@ def mark_in(thread: Json, person: Person) -> str | None:
     return seat["last_read"]["message_id"] if seat["last_read"] else None
 
 
+def is_of_delivery(event: Json) -> bool:
+    """Syncing acknowledges, and the others hear of that too."""
+    return bool(event["type"] == "receipt" and event["receipt"]["kind"] == "delivered")
+
+
 class TestReading:
     async def test_unread_counts_what_others_wrote_after_the_mark(self, api: Api) -> None:
         ann, bob = await api.people("ann", "bob")
@@ -49,7 +54,8 @@ class TestReading:
         places = [await each.cursor() for each in (ann, bob, carl)]
         await bob.read(thread_id, message["id"])
         [to_ann], [to_bob], [to_carl] = [
-            await each.sync(place) for each, place in zip((ann, bob, carl), places, strict=True)
+            [event for event in await each.sync(place) if not is_of_delivery(event)]
+            for each, place in zip((ann, bob, carl), places, strict=True)
         ]
         assert to_ann["receipt"] == {
             "user_id": bob.id,

@@ -181,7 +181,7 @@ async def test_under_legal_hold_nothing_is_erased(
     # Also one that is set when the erasure has begun.
     with pytest.raises(HeldError):
         await erase_postgres.Erasure(
-            pool, clock=api.clock, randomness=lambda: "0" * 14
+            pool, clock=api.clock, randomness=lambda: "0" * 14, wake=lambda _users: None
         )._erase_page(maya.id, held, "")
     await rooms.upkeep.release(held)
     assert await erase(rooms, maya) == 2

@@ -1,0 +1,147 @@
+"""Feeds of many people at once on PostgreSQL: what open streams read, and what they acknowledge.
+
+One statement serves all whose feeds have grown since the last look, and one transaction all whose
+clients have acknowledged something: a round trip per person would cost more than the reading.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from asyncpg import Pool, Record
+
+from greenroom.conversations import sql_postgres as sql
+from greenroom.conversations.model import Cursor, Event, EventType, Thread
+from greenroom.conversations.rows_postgres import event_from, thread_from
+from greenroom.conversations.store import Changes, FeedPosition
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.limits import Limits
+from greenroom.platform.group_commit import GroupCommit
+from greenroom.platform.postgres import unavailable_on_failure
+
+Wake = Callable[[Iterable[str]], None]
+
+# The planner does not know that a batch is small beside the tables, so it is not asked: these
+# settings of the feed's own connections leave it nothing but index look-ups.
+PINNED_PLANS = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+
+
+class Acknowledgement(NamedTuple):
+    viewer: str
+    up_to: Cursor
+
+
+class PostgresFeeds:
+    def __init__(self, pool: Pool, *, clock: Clock, limits: Limits, wake: Wake) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._limits = limits
+        self._wake = wake
+        self._epoch = ""
+        self._acks: GroupCommit[Acknowledgement, int | None] = GroupCommit(
+            self._acknowledge,
+            _viewer_of,
+            writers=1,
+            batch_limit=limits.ack_batch,
+            queue_limit=limits.ack_queue,
+        )
+
+    @unavailable_on_failure()
+    async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
+        viewers = [each.viewer for each in positions]
+        numbers = [each.since.n if each.since is not None else 0 for each in positions]
+        async with self._pool.acquire() as conn:
+            rows = await conn.fetch(sql.CHANGES_OF_MANY, viewers, numbers, limit + 1)
+            changed = {
+                (viewers[row["place"] - 1], row["f_thread_id"])
+                for row in rows
+                if row["type"] == EventType.THREAD_CHANGED
+            }
+            threads: dict[str, dict[str, Thread]] = {}
+            if changed:
+                pairs = sorted(changed)
+                found = await conn.fetch(
+                    sql.THREADS_OF_MANY, [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+                )
+                for row in found:
+                    of_viewer = threads.setdefault(row["i_user_id"], {})
+                    of_viewer[row["thread_id"]] = thread_from(row)
+        pages = groupby(rows, key=lambda row: row["place"])
+        return [
+            changes_from(list(page), each.since, limit, threads.get(each.viewer, {}), self._clock())
+            for each, (_, page) in zip(positions, pages, strict=True)
+        ]
+
+    @unavailable_on_failure()
+    async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
+        rows = await self._pool.fetch(sql.HEADS, viewers)
+        return {row["user_id"]: head_of(row) for row in rows}
+
+    async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
+        """A long way is gone in several steps, so that none holds its locks for long."""
+        reached: int | None = 0
+        while reached is not None and reached < up_to.n:
+            reached = await self._acks.submit(Acknowledgement(viewer, up_to))
+
+    @unavailable_on_failure()
+    async def _acknowledge(self, acks: Sequence[Acknowledgement]) -> Sequence[int | None]:
+        """How far each has come; None for those who were there before, or whose cursor is wrong."""
+        async with self._pool.acquire() as conn:
+            if any(ack.up_to.epoch != self._epoch for ack in acks):
+                self._epoch = await conn.fetchval(sql.EPOCH)
+            known = [ack for ack in acks if ack.up_to.epoch == self._epoch]
+            rows = await conn.fetch(
+                sql.ACKNOWLEDGE,
+                self._clock(),
+                [ack.viewer for ack in known],
+                [ack.up_to.n for ack in known],
+                self._limits.ack_span,
+                self._limits.delivery_shown_participants,
+            )
+        self._wake([row["user_id"] for row in rows if row["is_told"]])
+        reached = {row["user_id"]: row["acked_n"] for row in rows if not row["is_told"]}
+        return [reached.get(ack.viewer) for ack in acks]
+
+    async def close(self) -> None:
+        await self._acks.drain()
+        await self._pool.close()
+
+
+def changes_from(
+    rows: Sequence[Record],
+    since: Cursor | None,
+    limit: int,
+    threads: dict[str, Thread],
+    now_ms: int,
+) -> Changes:
+    """One viewer's rows of `CHANGES` or `CHANGES_OF_MANY`, of which there is always one."""
+    head = head_of(rows[0])
+    acked = Cursor(head.epoch, rows[0]["acked_n"])
+    if since is not None and not _is_kept(since, head, rows[0]["pruned_n"]):
+        return Changes((Event(EventType.RESET, head, now_ms),), head, False, acked)
+    page = [row for row in rows if row["n"] is not None][:limit]
+    events = [event_from(row, head.epoch, threads) for row in page]
+    return Changes(
+        tuple(event for event in events if event is not None),
+        Cursor(head.epoch, page[-1]["n"]) if page else since or head,
+        len(rows) > limit,
+        acked,
+    )
+
+
+def head_of(row: Record) -> Cursor:
+    return Cursor(row["epoch"], row["last_n"])
+
+
+def _is_kept(since: Cursor, head: Cursor, pruned_n: int) -> bool:
+    return since.epoch == head.epoch and pruned_n <= since.n <= head.n
+
+
+def _viewer_of(ack: Acknowledgement) -> Iterable[Hashable]:
+    yield ack.viewer
