@@ -1,6 +1,6 @@
 """The composition root: the only place that knows which adapter stands behind which port."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -10,6 +10,7 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.rest import AccountsRest
 from greenroom.accounts.store_postgres import PostgresAccountStore
+from greenroom.conversations.feeds_postgres import PINNED_PLANS
 from greenroom.conversations.pairs import PairConversations
 from greenroom.conversations.rest import ConversationsRest
 from greenroom.conversations.rest_inbox import InboxRest
@@ -22,11 +23,21 @@ from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.ids import Randomness, system_randomness
 from greenroom.maintenance import Maintenance
 from greenroom.platform.auth import TokenVerifier, check_secret, load_or_create_secret
+from greenroom.platform.bus import Bus
+from greenroom.platform.bus_nats import NatsBus
+from greenroom.platform.bus_postgres import PostgresBus
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import Endpoint
 from greenroom.platform.http.standard import standard_endpoints
 from greenroom.platform.postgres import new_pool, unavailable_on_failure
+from greenroom.presence.actions import Presence
+from greenroom.presence.rest import PresenceRest
+from greenroom.presence.store_postgres import PostgresPresence
+from greenroom.realtime.actions import Realtime
+from greenroom.realtime.asyncapi import asyncapi_endpoint
+from greenroom.realtime.rest import RealtimeRest
+from greenroom.realtime.ws import RealtimeSockets
 from greenroom.settings import Settings
 
 
@@ -56,6 +67,12 @@ class Rooms:
         self.clock = clock
         self._pool = _pool(settings, database_url, limits.read_connections)
         self._send_pool = _pool(settings, database_url, limits.send_connections)
+        self._feed_pool = _pool(settings, database_url, limits.feed_connections, PINNED_PLANS)
+        self.bus: Bus = _bus(settings, database_url)
+
+        def wake(user_ids: Iterable[str]) -> None:
+            self.bus.publish("feed", user_ids)
+
         self.accounts = Accounts(
             PostgresAccountStore(self._pool),
             token_verifier(settings, clock),
@@ -64,24 +81,38 @@ class Rooms:
             limits=limits,
         )
         self.store: ConversationStore = PostgresConversations(
-            self._pool, self._send_pool, clock=clock, randomness=randomness, limits=limits
+            *(self._pool, self._send_pool, self._feed_pool),
+            clock=clock,
+            randomness=randomness,
+            limits=limits,
+            wake=wake,
         )
         self.upkeep: ConversationUpkeep = PostgresUpkeep(
-            self._pool, clock=clock, randomness=randomness, limits=limits
+            self._pool, clock=clock, randomness=randomness, limits=limits, wake=wake
+        )
+        self.presence = Presence(
+            PostgresPresence(self._feed_pool, limits=limits), self.bus, clock=clock, limits=limits
         )
         self.conversations = PairConversations(
             self.store,
             self.accounts,
+            self.presence,
             clock=clock,
             randomness=randomness,
             limits=limits,
             require_job=settings.require_job,
         )
+        self.realtime = Realtime(
+            *(self.store, self.conversations, self.presence, self.accounts, self.bus),
+            clock=clock,
+            randomness=randomness,
+            limits=limits,
+        )
 
     async def __aenter__(self) -> Self:
         async with unavailable_on_failure():
-            await self._pool
-            await self._send_pool
+            for pool in (self._pool, self._send_pool, self._feed_pool):
+                await pool
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -89,13 +120,21 @@ class Rooms:
 
     async def prune(self) -> dict[str, int]:
         """One round of forgetting what is past its keeping time."""
-        return {**await self.store.prune(), **await self.upkeep.prune_messages()}
+        return {
+            **await self.store.prune(),
+            **await self.upkeep.prune_messages(),
+            **await self.presence.prune(),
+            "ticket": await self.accounts.prune_tickets(),
+        }
 
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
         ours = [
             *ConversationsRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *InboxRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
+            *RealtimeRest(self.realtime).endpoints(),
+            asyncapi_endpoint(title="Greenroom", version=__version__),
+            *PresenceRest(self.presence).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
             *extra,
@@ -106,13 +145,22 @@ class Rooms:
         return [*ours, *standard]
 
 
-def _pool(settings: Settings, url: str, connections: int) -> asyncpg.Pool:
+def _pool(
+    settings: Settings, url: str, connections: int, more: Mapping[str, str] | None = None
+) -> asyncpg.Pool:
     return new_pool(
         url,
         min_size=1,
         max_size=connections,
         statement_timeout_ms=settings.limits.statement_timeout_ms,
+        settings=more,
     )
+
+
+def _bus(settings: Settings, database_url: str) -> Bus:
+    if settings.nats_url is not None:
+        return NatsBus(settings.nats_url, queue_limit=settings.limits.bus_queue)
+    return PostgresBus(database_url, queue_limit=settings.limits.bus_queue)
 
 
 def token_verifier(settings: Settings, clock: Clock) -> TokenVerifier:
@@ -143,15 +191,20 @@ def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
 
     async def startup() -> None:
         await rooms.__aenter__()
+        await rooms.realtime.start()
         maintenance.start()
 
     async def shutdown() -> None:
         await maintenance.stop()
+        await rooms.realtime.stop()
         await rooms.__aexit__()
 
     return HttpApp(
         rooms.endpoints(extra),
         authenticate=rooms.accounts.authenticate,
+        redeem=rooms.accounts.redeem_ticket,
+        sockets=RealtimeSockets(rooms.realtime).endpoints(),
+        on_drain=rooms.realtime.streams.end_all,
         limits=limits,
         allowed_origins=rooms.settings.allowed_origins,
         startup=startup,

@@ -6,7 +6,6 @@ means now.
 
 import asyncio
 import contextlib
-import importlib.util
 import logging
 import os
 import signal
@@ -15,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import FrameType
-from typing import Literal
 
 import uvicorn
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.guard import GuardedProtocol
+from greenroom.platform.http.socket_protocol import SocketProtocol
 from greenroom.platform.http.supervisor import PARENT_PIPE_VARIABLE, Supervisor
 
 log = logging.getLogger("greenroom.server")
@@ -35,7 +34,6 @@ OnReady = Callable[[int], None]
 BACKLOG = 2048
 # Longer than the idle timeout of common load balancers, so that they close first.
 KEEP_ALIVE_S = 75
-WEBSOCKET_BYTES = 64 * 1024
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -120,16 +118,17 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _config(app_factory: AppFactory, limits: Limits) -> uvicorn.Config:
-    ws: Literal["websockets-sansio", "none"] = "none"
-    if importlib.util.find_spec("websockets") is not None:
-        ws = "websockets-sansio"
     return uvicorn.Config(
         app_factory,
         factory=True,
         loop="uvloop",
         http=GuardedProtocol,
-        ws=ws,
-        ws_max_size=WEBSOCKET_BYTES,
+        ws=SocketProtocol,
+        ws_max_size=limits.frame_bytes,
+        ws_ping_interval=limits.heartbeat_s,
+        ws_ping_timeout=limits.silence_s,
+        # Deflate takes some 30 kB per connection and lets lengths tell of contents.
+        ws_per_message_deflate=False,
         interface="asgi3",
         lifespan="on",
         log_config=None,

@@ -17,11 +17,29 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from greenroom.kernel.clock import Clock, system_clock
-from greenroom.kernel.errors import Forbidden, MethodNotAllowed, NotFound, Problem, Unavailable
+from greenroom.kernel.errors import (
+    Forbidden,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    Unauthenticated,
+    Unavailable,
+)
 from greenroom.kernel.ids import RANDOM_BITS, Randomness, encode_random, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.cors import Cors, Header
-from greenroom.platform.http.endpoint import ANYONE, Answer, Call, Caller, Endpoint, Who
+from greenroom.platform.http.endpoint import (
+    ANYONE,
+    Answer,
+    Call,
+    Caller,
+    Endpoint,
+    Run,
+    Socket,
+    SocketEndpoint,
+    Stream,
+    Who,
+)
 from greenroom.platform.http.intake import (
     UNWANTED_BODY_BYTES,
     ClientGoneError,
@@ -30,15 +48,21 @@ from greenroom.platform.http.intake import (
     query_reader,
     read_body,
     read_idempotency_key,
+    ticket_in,
 )
+from greenroom.platform.http.openings import Openings
 from greenroom.platform.http.problems import problem_answer, problem_from
 from greenroom.platform.http.routing import Place, Routes
+from greenroom.platform.http.streaming import stream
 from greenroom.platform.logs import SLOW_MS, log_access
 from greenroom.platform.metrics import IN_FLIGHT, RequestMetrics
 
 log = logging.getLogger("greenroom.http")
 
 Authenticate = Callable[[str | None], Awaitable[Caller]]
+Redeem = Callable[[str, str | None], Awaitable[Caller]]
+"""Trades a ticket for its owner; the second argument is the origin of the page that uses it."""
+
 Hook = Callable[[], Awaitable[None]]
 
 _ADMITS: dict[Who, frozenset[str] | None] = {
@@ -71,12 +95,17 @@ async def _nothing() -> None:
     pass
 
 
+async def _no_tickets(_ticket: str, _origin: str | None) -> Caller:
+    raise Unauthenticated("Tickets are not taken here.")
+
+
 class _Route:
     """An endpoint with everything that can be prepared before the first request."""
 
     __slots__ = (
         "admits",
         "body_limit",
+        "counts_time",
         "decoder",
         "endpoint",
         "handler",
@@ -91,6 +120,7 @@ class _Route:
         self.admits = _ADMITS[endpoint.who]
         self.name = f"{endpoint.method} {endpoint.path}"
         self.names = endpoint.param_names
+        self.counts_time = not endpoint.waits
         self.read_query = query_reader(endpoint.query, plain=endpoint.plain)
         self.decoder: msgspec.json.Decoder[Any] | None = None
         self.body_limit = UNWANTED_BODY_BYTES
@@ -107,21 +137,32 @@ class _Exchange:
     headers: dict[bytes, bytes]
     corr_id: str
     caller: Caller = ANYONE
-    route: _Route | None = None
+    template: str = "unmatched"
+    counts_time: bool = True
 
-    @property
-    def template(self) -> str:
-        return self.route.endpoint.path if self.route is not None else "unmatched"
+
+class _SocketRoute:
+    __slots__ = ("admits", "endpoint", "name", "read_query")
+
+    def __init__(self, endpoint: SocketEndpoint) -> None:
+        self.endpoint = endpoint
+        self.admits = _ADMITS[endpoint.who]
+        self.name = f"WS {endpoint.path}"
+        self.read_query = query_reader(endpoint.query, plain=False)
 
 
 class HttpApp:
-    """Serves `endpoints`. After `begin_drain` new requests are refused, those in flight finish."""
+    """Serves `endpoints` and `sockets`. After `begin_drain` new requests are refused, those in
+    flight finish."""
 
     def __init__(
         self,
         endpoints: Sequence[Endpoint],
         *,
         authenticate: Authenticate,
+        redeem: Redeem = _no_tickets,
+        sockets: Sequence[SocketEndpoint] = (),
+        on_drain: Callable[[], None] = lambda: None,
         limits: Limits | None = None,
         allowed_origins: Collection[str] = (),
         startup: Hook = _nothing,
@@ -133,6 +174,12 @@ class HttpApp:
         self.limits = limits or Limits()
         self.draining = False
         self._authenticate = authenticate
+        self._redeem = redeem
+        self._sockets = {each.path.encode("ascii"): _SocketRoute(each) for each in sockets}
+        self._on_drain = on_drain
+        self._openings = Openings(
+            per_s=self.limits.opened_streams_per_s, waiting=self.limits.opening_streams
+        )
         self._cors = Cors(allowed_origins)
         self._startup = startup
         self._shutdown = shutdown
@@ -145,7 +192,9 @@ class HttpApp:
         )
 
     def begin_drain(self) -> None:
-        self.draining = True
+        if not self.draining:
+            self.draining = True
+            self._on_drain()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -153,7 +202,7 @@ class HttpApp:
         elif scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1008})
+            await self._websocket(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
@@ -163,6 +212,9 @@ class HttpApp:
         try:
             try:
                 answer = await self._answer(exchange, scope, receive)
+                if isinstance(answer, Stream):
+                    await self._stream(exchange, answer, scope, receive, send)
+                    return
                 head, body = self._encode(exchange, answer)
             except ClientGoneError:
                 return
@@ -180,7 +232,7 @@ class HttpApp:
             IN_FLIGHT.dec()
         self._account(exchange, head["status"], time.perf_counter() - started_s)
 
-    async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Answer | Stream:
         if self.draining:
             raise Unavailable("The server is shutting down.")
         found = self._routes.find(scope["raw_path"])
@@ -190,11 +242,79 @@ class HttpApp:
         route = self._route(place, exchange.method)
         if route is None:
             return self._options(exchange, place)
-        exchange.route = route
-        if route.admits is not None:
+        exchange.template, exchange.counts_time = route.endpoint.path, route.counts_time
+        if route.endpoint.tickets:
+            async with self._openings.turn():
+                exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+        elif route.admits is not None:
             exchange.caller = await self._admit(exchange, route.admits)
         call = await self._read(exchange, route, values, scope, receive)
         return await route.handler(call)
+
+    async def _stream(
+        self, exchange: _Exchange, answer: Stream, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Streams count as answered when they begin: how long they last says nothing."""
+        head, _ = self._encode(exchange, Answer(200, b"", answer.headers, answer.content_type))
+        head["headers"] = [each for each in head["headers"] if each[0] != b"content-length"]
+        self._account(exchange, 200, 0)
+        await send(head)
+        if exchange.method == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        try:
+            await stream(answer, scope, receive, send, slow_s=self.limits.slow_reader_s)
+        except ClientGoneError:
+            pass
+        except asyncio.CancelledError:
+            if not self.draining:
+                raise
+        except Exception as error:  # noqa: BLE001 - too late for an answer, so it just ends
+            self._refuse(exchange, error)
+            scope["greenroom.abort"]()
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        corr_id = make_id("cor", self._clock(), self._randomness())
+        exchange = _Exchange("WS", dict(scope["headers"]), corr_id)
+        await receive()
+        try:
+            run = await self._open_socket(exchange, scope)
+        except Exception as error:  # noqa: BLE001 - refused in the one way that there is
+            await self._refuse_socket(exchange, error, send)
+            return
+        self._account(exchange, 101, 0)
+        await send({"type": "websocket.accept"})
+        socket: Socket = scope["greenroom.socket"]
+        try:
+            await run(socket)
+        except Exception as error:  # noqa: BLE001 - nobody above would tell it better
+            self._refuse(exchange, error)
+            socket.end(1011, "Something broke here; come back from your cursor.")
+
+    async def _open_socket(self, exchange: _Exchange, scope: Scope) -> Run:
+        if self.draining:
+            raise Unavailable("The server is shutting down.")
+        route = self._sockets.get(scope["raw_path"])
+        if route is None:
+            raise NotFound
+        exchange.template = route.endpoint.path
+        if not self._cors.allows_socket(exchange.headers):
+            raise Forbidden("Pages of this origin may not connect; see GREENROOM_ALLOWED_ORIGINS.")
+        async with self._openings.turn():
+            exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+            query = route.read_query(scope["query_string"])
+            call = Call(
+                *(exchange.caller, {}, None, query, None, b""),
+                *(exchange.corr_id, route.name, exchange.headers),
+            )
+            return await route.endpoint.handler(call)
+
+    async def _refuse_socket(self, exchange: _Exchange, error: Exception, send: Send) -> None:
+        head, body = self._encode(exchange, self._refuse(exchange, error))
+        start = {**head, "type": "websocket.http.response.start"}
+        await send(start)
+        await send({"type": "websocket.http.response.body", "body": body})
+        self._account(exchange, head["status"], 0)
 
     @staticmethod
     def _route(place: Place[_Route], method: str) -> _Route | None:
@@ -214,10 +334,17 @@ class HttpApp:
                 headers[name.decode()] = value.decode()
         return Answer(204, headers=headers)
 
-    async def _admit(self, exchange: _Exchange, admits: frozenset[str]) -> Caller:
-        header = exchange.headers.get(b"authorization")
-        caller = await self._authenticate(None if header is None else header.decode("latin-1"))
-        if caller.kind not in admits:
+    async def _admit(
+        self, exchange: _Exchange, admits: frozenset[str] | None, ticket: str | None = None
+    ) -> Caller:
+        header = _text(exchange.headers.get(b"authorization"))
+        if ticket is None:
+            caller = await self._authenticate(header)
+        else:
+            caller = await self._redeem(ticket, _text(exchange.headers.get(b"origin")))
+            if header is not None and (await self._authenticate(header)).id != caller.id:
+                raise Unauthenticated("This ticket is another person's.")
+        if admits is not None and caller.kind not in admits:
             raise Forbidden
         return caller
 
@@ -306,6 +433,8 @@ class HttpApp:
 
     def _account(self, exchange: _Exchange, status: int, seconds: float) -> None:
         template = exchange.template
+        if not exchange.counts_time:
+            seconds = 0
         self._metrics.observe(template, exchange.method, status, seconds)
         ms = seconds * 1000
         if status >= 500 or ms > SLOW_MS or self._access_log:
@@ -336,6 +465,10 @@ class HttpApp:
             await send({"type": "lifespan.shutdown.failed", "message": ""})
             return
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _text(header: bytes | None) -> str | None:
+    return None if header is None else header.decode("latin-1")
 
 
 def _raw(body: object) -> bytes:

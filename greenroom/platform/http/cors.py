@@ -1,6 +1,6 @@
 """CORS for exact origins. Callers carry bearer tokens, never cookies, so no credentials."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 Header = tuple[bytes, bytes]
 
@@ -28,6 +28,15 @@ class Cors:
         if origin is None:
             return self._for_others
         return self._for_origin.get(origin, self._for_others)
+
+    def allows_socket(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Browsers open WebSockets to anywhere and only say which page asked. What sends no origin
+        is no browser, and no page's visitor can be tricked into it."""
+        origin = headers.get(b"origin")
+        if origin is None or origin in self._for_origin:
+            return True
+        _, separator, host = origin.partition(b"://")
+        return bool(separator) and host.lower() == headers.get(b"host", b"").lower()
 
     def preflight_headers(self, origin: bytes | None, methods: str) -> list[Header]:
         if origin not in self._for_origin:

@@ -1,9 +1,9 @@
 """What a room says about a call, what its handler gets, and what it gives back."""
 
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from greenroom.kernel.errors import Problem
 
@@ -69,7 +69,63 @@ class Answer:
     content_type: str = "application/json"
 
 
-Handler = Callable[[Call], Awaitable[Answer]]
+class StreamWriter(Protocol):
+    async def write(self, data: bytes) -> None:
+        """Raises `ClientGoneError` when nobody listens any more, or listens too slowly."""
+        ...
+
+
+@dataclass(slots=True)
+class Stream:
+    """An answer that goes on: the head is sent, then `run` writes until it returns.
+
+    It is cancelled when the client hangs up.
+    """
+
+    run: Callable[[StreamWriter], Awaitable[None]]
+    content_type: str = "text/event-stream"
+    headers: Mapping[str, str] | None = None
+
+
+Handler = Callable[[Call], Awaitable[Answer]] | Callable[[Call], Awaitable[Stream]]
+
+
+class Socket(Protocol):
+    """An accepted WebSocket."""
+
+    async def receive_text(self) -> str | None:
+        """The next text; None when the connection is over. Bytes end it with 4400."""
+        ...
+
+    def write(self, texts: Iterable[bytes]) -> None:
+        """Never waits: whoever writes much looks at `is_writable` in between."""
+        ...
+
+    @property
+    def is_writable(self) -> bool: ...
+
+    async def wait_writable(self) -> None:
+        """Returns when what was written is on its way, or the connection is over."""
+        ...
+
+    def end(self, code: int, reason: str) -> None:
+        """Say so, and hang up soon after even if the other side does not listen."""
+        ...
+
+
+Run = Callable[[Socket], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SocketEndpoint:
+    """A WebSocket as data. `handler` refuses by raising, before the connection opens; what it
+    returns then runs until the connection is over."""
+
+    path: str
+    handler: Callable[[Call], Awaitable[Run]]
+    summary: str
+    who: Who
+    query: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +133,9 @@ class Endpoint:
     """A call as data: the app routes by it, and the reference is written from it.
 
     `answers` maps each success status to the type of its body. `once` accepts Idempotency-Key.
-    `plain` marks answers that are not JSON but `media`; such calls ignore the query string.
+    `plain` marks pages, which are linked to from elsewhere and ignore the query string.
+    `waits` marks calls that may take their time, which says nothing about the server. `tickets`
+    accepts a ticket in the query in the place of the Authorization header.
     """
 
     method: str
@@ -93,7 +151,9 @@ class Endpoint:
     errors: tuple[type[Problem], ...] = ()
     once: bool = False
     plain: bool = False
-    media: str = "text/html"
+    media: str = "application/json"
+    waits: bool = False
+    tickets: bool = False
 
     @property
     def operation_id(self) -> str:

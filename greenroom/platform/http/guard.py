@@ -14,7 +14,8 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from greenroom.kernel.errors import InvalidRequest, Problem
 from greenroom.platform.http.problems import HeadTooLarge, RequestTooSlow
-from greenroom.platform.http.protocol import CoalescingProtocol
+from greenroom.platform.http.protocol import Coalesced, CoalescingProtocol
+from greenroom.platform.http.socket_protocol import SocketProtocol
 
 
 class _Stage(enum.Enum):
@@ -84,6 +85,7 @@ class GuardedProtocol(CoalescingProtocol):
         # A copy, because what follows a chunked body is appended to the original: trailers can be
         # written by someone whose headers were checked on the way here.
         self.scope["headers"] = self.headers.copy()
+        self.scope["greenroom.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
         self._stage = _Stage.BODY
 
@@ -107,10 +109,23 @@ class GuardedProtocol(CoalescingProtocol):
         self.cycle.keep_alive = False
 
     def handle_websocket_upgrade(self) -> None:
-        """From here on another protocol keeps the time."""
+        """From here on another protocol keeps the time, and nothing of this one is kept for it: an
+        idle WebSocket is cheap because it does not drag an HTTP parser along."""
         self._is_handed_over = True
         self._stop_clock()
-        super().handle_websocket_upgrade()
+        self.connections.discard(self)
+        raw = self.transport.raw  # type: ignore[attr-defined]
+        protocol = SocketProtocol(
+            config=self.config, server_state=self.server_state, app_state=self.app_state
+        )
+        protocol.connection_made(Coalesced(raw, self.loop, raw.close))  # type: ignore[arg-type]
+        protocol.data_received(self._request_as_sent())
+        raw.set_protocol(protocol)
+
+    def _request_as_sent(self) -> bytes:
+        lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/1.1"]
+        lines += [name + b": " + value for name, value in self.scope["headers"]]
+        return b"\r\n".join([*lines, b"", b""])
 
     def _start_clock(self, stage: _Stage) -> None:
         self._stop_clock()

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from greenroom.kernel.errors import InvalidRequest, PayloadTooLarge, UnsupportedType
 
@@ -74,6 +74,10 @@ def decode_body(decoder: msgspec.json.Decoder[Any], raw: bytes, content_type: by
         raise InvalidRequest("This call takes a JSON body.")
     if content_type != b"application/json" and not _is_json(content_type):
         raise UnsupportedType
+    return decode_json(decoder, raw)
+
+
+def decode_json(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
     try:
         body = decoder.decode(raw)
     except ValueError as error:
@@ -151,6 +155,12 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
         )
     except ValueError:
         raise InvalidRequest("The query string is not valid.") from None
+
+
+def ticket_in(scope: Scope) -> str | None:
+    """The ticket that stands in the place of an Authorization header."""
+    pairs = _pairs(scope["query_string"])
+    return next((value for name, value in pairs if name == "ticket"), None)
 
 
 def no_query(query_string: bytes) -> None:

@@ -192,8 +192,7 @@ def _answers(endpoint: Endpoint, schemas: _Schemas) -> Schema:
     for status, kind in endpoint.answers.items():
         answer: Schema = {"description": HTTPStatus(status).phrase}
         if kind is not None:
-            media = endpoint.media if endpoint.plain else "application/json"
-            answer["content"] = {media: {"schema": schemas.of(kind)}}
+            answer["content"] = {endpoint.media: {"schema": schemas.of(kind)}}
         answers[str(status)] = answer
     return answers
 

@@ -14,14 +14,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 class CoalescingProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         close = self._closer(transport)
-        super().connection_made(_Coalesced(transport, self.loop, close))  # type: ignore[arg-type]
+        super().connection_made(Coalesced(transport, self.loop, close))  # type: ignore[arg-type]
 
     def _closer(self, transport: asyncio.Transport) -> Callable[[], None]:
         """How the connection is closed once everything has been handed over."""
         return transport.close
 
 
-class _Coalesced:
+class Coalesced:
     """A transport whose writes of one turn become one write. Nothing is written after `close`."""
 
     __slots__ = ("_close", "_is_closed", "_loop", "_transport", "_waiting")
@@ -50,6 +50,15 @@ class _Coalesced:
         if not self._is_closed:
             self._is_closed = True
             self._close()
+
+    def abort(self) -> None:
+        self._is_closed = True
+        self._waiting.clear()
+        self._transport.abort()
+
+    @property
+    def raw(self) -> asyncio.Transport:
+        return self._transport
 
     def is_closing(self) -> bool:
         return self._is_closed or self._transport.is_closing()

@@ -117,6 +117,8 @@ def _reference_endpoints(document: dict[str, Any] | None = None) -> list[Endpoin
             TAG,
         ),
         Endpoint(
-            "GET", "/docs", get_docs, "This reference", Who.ANYONE, {200: str}, TAG, plain=True
+            *("GET", "/docs", get_docs, "This reference", Who.ANYONE, {200: str}, TAG),
+            plain=True,
+            media="text/html",
         ),
     ]

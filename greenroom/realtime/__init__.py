@@ -1,0 +1,1 @@
+"""One feed, four transports: poll, long-poll, SSE and WebSocket."""

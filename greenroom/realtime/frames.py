@@ -1,0 +1,125 @@
+"""What goes over a WebSocket beside the events: what clients say, and the answers to it."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from greenroom.conversations.wire import InboxView, MessageView
+
+Ref = Annotated[str, Meta(max_length=64, description="Repeated in the answer.")]
+
+
+class _Frame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
+    ref: Ref | None = None
+
+
+class SendFrame(_Frame, frozen=True, tag="send"):
+    """The same as `POST /v1/threads/{thread_id}/messages`."""
+
+    thread_id: str
+    client_id: str
+    body: str
+    reply_to: str | None = None
+
+
+class ReadFrame(_Frame, frozen=True, tag="read"):
+    """The same as `POST /v1/threads/{thread_id}/read`."""
+
+    thread_id: str
+    up_to: str
+
+
+class AckFrame(_Frame, frozen=True, tag="ack"):
+    """Everything up to this cursor has arrived."""
+
+    cursor: str
+
+
+class TypingFrame(_Frame, frozen=True, tag="typing"):
+    thread_id: str
+    on: bool
+
+
+class WatchFrame(_Frame, frozen=True, tag="watch"):
+    """Tell of typing and presence in these threads, and no longer in those before."""
+
+    threads: list[str]
+
+
+class AuthFrame(_Frame, frozen=True, tag="auth"):
+    """A fresh token of the same person."""
+
+    token: str
+
+
+class PingFrame(_Frame, frozen=True, tag="ping"):
+    pass
+
+
+ClientFrame = SendFrame | ReadFrame | AckFrame | TypingFrame | WatchFrame | AuthFrame | PingFrame
+
+client_frames = msgspec.json.Decoder(ClientFrame)
+
+
+class SentFrame(Struct, frozen=True, tag_field="type", tag="sent"):
+    message: MessageView
+    repeat: bool
+    ref: str | UnsetType = UNSET
+
+
+class DoneFrame(Struct, frozen=True, tag_field="type", tag="done"):
+    inbox: InboxView | UnsetType = UNSET
+    expires_at: str | UnsetType = UNSET
+    ref: str | UnsetType = UNSET
+
+
+class PongFrame(Struct, frozen=True, tag_field="type", tag="pong"):
+    ref: str | UnsetType = UNSET
+
+
+class ErrorFrame(Struct, frozen=True, tag_field="type", tag="error"):
+    """A problem document, as REST has them; the connection stays open."""
+
+    status: int
+    code: str
+    title: str
+    detail: str
+    hint: str
+    corr_id: str
+    retry_after_s: float | UnsetType = UNSET
+    ref: str | UnsetType = UNSET
+
+
+class Hello(Struct, frozen=True):
+    """The first thing on an SSE stream, as the named event `hello`."""
+
+    stream: str
+    expires_at: str
+
+
+class Close(Struct, frozen=True):
+    """The last thing on an SSE stream, as the named event `close`."""
+
+    code: Literal[1012, 4401, 4403, 4408, 4409]
+    reason: str
+    reconnect: bool
+    retry_after_ms: int
+
+
+ServerFrame = SentFrame | DoneFrame | PongFrame | ErrorFrame
+
+encode: Any = msgspec.json.Encoder().encode
+
+
+def ref_of(raw: bytes) -> str | UnsetType:
+    """The `ref` of a frame that could not be read otherwise."""
+    try:
+        ref = msgspec.json.decode(raw, type=_Ref).ref
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return UNSET
+    return ref or UNSET
+
+
+class _Ref(Struct):
+    ref: Ref | None = None

@@ -1,0 +1,241 @@
+"""The feed over a WebSocket, and what clients say through it, handled in order."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from greenroom.conversations.model import Cursor, Thread
+from greenroom.conversations.rest_face import person_of
+from greenroom.conversations.store import Changes
+from greenroom.conversations.wire import Views
+from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.errors import InvalidRequest, Problem
+from greenroom.platform.http.endpoint import Call, Run, Socket, SocketEndpoint, Who
+from greenroom.platform.http.intake import decode_json
+from greenroom.platform.http.problems import problem_from
+from greenroom.presence.wire import Ephemeral
+from greenroom.realtime.actions import Realtime
+from greenroom.realtime.frames import (
+    AckFrame,
+    AuthFrame,
+    ClientFrame,
+    DoneFrame,
+    ErrorFrame,
+    PingFrame,
+    PongFrame,
+    ReadFrame,
+    SendFrame,
+    SentFrame,
+    ServerFrame,
+    TypingFrame,
+    WatchFrame,
+    client_frames,
+    encode,
+    ref_of,
+)
+from greenroom.realtime.model import CloseCode
+from greenroom.realtime.pace import Pace
+from greenroom.realtime.watching import Watching, watched_in
+
+log = logging.getLogger("greenroom.realtime")
+
+
+class SocketQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`watch` takes thread ids with commas between them."""
+
+    since: str | None = None
+    ticket: str | None = None
+    watch: str | None = None
+
+
+class RealtimeSockets:
+    def __init__(self, realtime: Realtime) -> None:
+        self._realtime = realtime
+
+    def endpoints(self) -> list[SocketEndpoint]:
+        return [
+            SocketEndpoint(
+                "/v1/ws",
+                self.connect,
+                "The feed over a WebSocket, and sends through it",
+                Who.PERSON,
+                SocketQuery,
+            )
+        ]
+
+    async def connect(self, call: Call) -> Run:
+        connection = Connection(self._realtime, call)
+        await connection.check()
+        return connection.run
+
+
+class Connection:
+    transport = "websocket"
+
+    def __init__(self, realtime: Realtime, call: Call) -> None:
+        self.id = realtime.new_stream_id()
+        self.user_id = person_of(call)
+        self.expires_at_ms: float = call.caller.expires_at or 0
+        self._realtime = realtime
+        self._corr_id = call.corr_id
+        query = call.query
+        self._since = None if query.since is None else Cursor.parse(query.since)
+        self._watching = Watching(realtime.presence, self.user_id, self._tell)
+        self._wanted = watched_in(query.watch, realtime.limits)
+        self._pace = Pace(realtime.limits)
+        self._draining: asyncio.Task[None] | None = None
+        self._is_new = True
+
+    async def check(self) -> None:
+        """What is wrong is said before the connection opens."""
+        self._realtime.streams.check_room()
+        await self._watching.check(self._wanted)
+
+    async def run(self, socket: Socket) -> None:
+        realtime = self._realtime
+        self._socket = socket
+        realtime.streams.add(self)
+        realtime.note_seen(self.user_id)
+        self._follower = realtime.feeds.follow(self.user_id, self._since, self._deliver)
+        try:
+            if self._wanted:
+                await self._watching.watch(self._wanted)
+            while (text := await socket.receive_text()) is not None:
+                await self._handle(text.encode())
+        finally:
+            self._follower.close()
+            realtime.streams.remove(self)
+            self._watching.close()
+            realtime.presence.connection_ended(self.id)
+            if self._draining is not None:
+                self._draining.cancel()
+
+    def end(self, code: CloseCode) -> None:
+        self._follower.close()
+        self._socket.end(code, code.reason)
+
+    # To the client.
+
+    def _deliver(self, changes: Changes) -> None:
+        if self._is_new:
+            self._is_new = False
+            self._realtime.acknowledge_soon(self.user_id, self._since, changes)
+        views = self._views()
+        self._socket.write(encode(views.event(event)) for event in changes.events)
+        if self._socket.is_writable:
+            self._follower.done()
+        else:
+            self._draining = asyncio.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        """Until this client has read, nothing more is read for it; and that has an end."""
+        try:
+            async with asyncio.timeout(self._realtime.limits.slow_reader_s):
+                await self._socket.wait_writable()
+        except TimeoutError:
+            self.end(CloseCode.TOO_SLOW)
+        else:
+            self._follower.done()
+
+    def _tell(self, event: Ephemeral) -> None:
+        """Who reads slowly can do without: the next one tells the present state."""
+        if self._socket.is_writable:
+            self._socket.write([encode(event)])
+
+    def _views(self) -> Views:
+        return Views(self.user_id, self._realtime.clock(), self._realtime.limits)
+
+    # From the client.
+
+    async def _handle(self, raw: bytes) -> None:
+        if not self._pace.allows(asyncio.get_running_loop().time()):
+            self.end(CloseCode.TOO_MANY_FRAMES)
+            return
+        ref: str | UnsetType = UNSET
+        try:
+            frame: ClientFrame = decode_json(client_frames, raw)
+            ref = frame.ref or UNSET
+            answer = await self._answer(frame, ref)
+        except InvalidRequest as wrong:
+            if not raw.lstrip().startswith(b"{"):
+                self.end(CloseCode.BAD_FRAME)
+                return
+            answer = self._refuse(wrong, ref or ref_of(raw))
+        except Exception as error:  # noqa: BLE001 - answered in the one way that there is
+            answer = self._refuse(error, ref)
+        if answer is not None:
+            self._socket.write([encode(answer)])
+
+    async def _answer(self, frame: ClientFrame, ref: str | UnsetType) -> ServerFrame | None:
+        if isinstance(frame, PingFrame):
+            return PongFrame(ref=ref)
+        done = await self._does[type(frame)](self, frame)
+        if isinstance(done, SentFrame):
+            return SentFrame(done.message, done.repeat, ref)
+        needs_answer = ref is not UNSET or done.inbox is not UNSET or done.expires_at is not UNSET
+        return DoneFrame(done.inbox, done.expires_at, ref) if needs_answer else None
+
+    async def _send(self, frame: SendFrame) -> SentFrame:
+        sent = await self._realtime.conversations.send(
+            self.user_id,
+            frame.thread_id,
+            client_id=frame.client_id,
+            body=frame.body,
+            reply_to=frame.reply_to,
+        )
+        return SentFrame(self._views().message(sent.message), sent.is_repeat)
+
+    async def _read(self, frame: ReadFrame) -> DoneFrame:
+        thread = await self._realtime.conversations.mark_read(
+            self.user_id, frame.thread_id, frame.up_to
+        )
+        if not isinstance(thread, Thread) or thread.inbox is None:
+            return DoneFrame()
+        return DoneFrame(inbox=self._views().inbox(thread.inbox))
+
+    async def _ack(self, frame: AckFrame) -> DoneFrame:
+        await self._realtime.conversations.acknowledge(self.user_id, Cursor.parse(frame.cursor))
+        return DoneFrame()
+
+    async def _typing(self, frame: TypingFrame) -> DoneFrame:
+        await self._realtime.presence.set_typing(
+            self.user_id, frame.thread_id, frame.on, device=self.id
+        )
+        return DoneFrame()
+
+    async def _watch(self, frame: WatchFrame) -> DoneFrame:
+        await self._watching.watch(frame.threads)
+        return DoneFrame()
+
+    async def _auth(self, frame: AuthFrame) -> DoneFrame:
+        expires_at_ms = await self._realtime.authenticate_again(self.user_id, frame.token)
+        self.expires_at_ms = max(self.expires_at_ms, expires_at_ms)
+        return DoneFrame(expires_at=rfc3339(int(self.expires_at_ms)))
+
+    _does: dict[type, Callable[["Connection", Any], Awaitable[SentFrame | DoneFrame]]] = {  # noqa: RUF012
+        SendFrame: _send,
+        ReadFrame: _read,
+        AckFrame: _ack,
+        TypingFrame: _typing,
+        WatchFrame: _watch,
+        AuthFrame: _auth,
+    }
+
+    def _refuse(self, error: Exception, ref: str | UnsetType) -> ErrorFrame:
+        problem = problem_from(error)
+        if not isinstance(error, Problem):
+            log.error(
+                "%s while handling a frame",
+                type(error).__qualname__,
+                exc_info=error,
+                extra={"corr_id": self._corr_id, "code": problem.code},
+            )
+        after_s = UNSET if problem.retry_after_s is None else round(problem.retry_after_s, 3)
+        title = problem.title()
+        return ErrorFrame(
+            *(problem.status, problem.code, title, problem.detail or title, problem.hint),
+            *(self._corr_id, after_s, ref),
+        )
