@@ -112,13 +112,26 @@ ServerFrame = SentFrame | DoneFrame | PongFrame | ErrorFrame
 encode: Any = msgspec.json.Encoder().encode
 
 
+def is_object(raw: bytes) -> bool:
+    """Whether a frame that could not be read is at least a JSON object, of bearable depth."""
+    try:
+        msgspec.json.decode(raw, type=_Object)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def ref_of(raw: bytes) -> str | UnsetType:
-    """The `ref` of a frame that could not be read otherwise."""
+    """The `ref` of an object that could not be read otherwise."""
     try:
         ref = msgspec.json.decode(raw, type=_Ref).ref
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except ValueError:
         return UNSET
     return ref or UNSET
+
+
+class _Object(Struct):
+    pass
 
 
 class _Ref(Struct):

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -34,6 +32,7 @@ from greenroom.realtime.frames import (
     WatchFrame,
     client_frames,
     encode,
+    is_object,
     ref_of,
 )
 from greenroom.realtime.model import CloseCode
@@ -160,7 +159,7 @@ class Connection:
             ref = frame.ref or UNSET
             answer = await self._answer(frame, ref)
         except InvalidRequest as wrong:
-            if not raw.lstrip().startswith(b"{"):
+            if not is_object(raw):
                 self.end(CloseCode.BAD_FRAME)
                 return
             answer = self._refuse(wrong, ref or ref_of(raw))
@@ -170,15 +169,25 @@ class Connection:
             self._socket.write([encode(answer)])
 
     async def _answer(self, frame: ClientFrame, ref: str | UnsetType) -> ServerFrame | None:
-        if isinstance(frame, PingFrame):
-            return PongFrame(ref=ref)
-        done = await self._does[type(frame)](self, frame)
-        if isinstance(done, SentFrame):
-            return SentFrame(done.message, done.repeat, ref)
-        needs_answer = ref is not UNSET or done.inbox is not UNSET or done.expires_at is not UNSET
-        return DoneFrame(done.inbox, done.expires_at, ref) if needs_answer else None
+        realtime = self._realtime
+        match frame:
+            case SendFrame():
+                return await self._send(frame, ref)
+            case ReadFrame():
+                return await self._read(frame, ref)
+            case AuthFrame():
+                return await self._renew(frame, ref)
+            case PingFrame():
+                return PongFrame(ref=ref)
+            case AckFrame(cursor=cursor):
+                await realtime.conversations.acknowledge(self.user_id, Cursor.parse(cursor))
+            case TypingFrame(thread_id=thread_id, on=on):
+                await realtime.presence.set_typing(self.user_id, thread_id, on, device=self.id)
+            case WatchFrame(threads=threads):
+                await self._watching.watch(threads)
+        return DoneFrame(ref=ref) if ref is not UNSET else None
 
-    async def _send(self, frame: SendFrame) -> SentFrame:
+    async def _send(self, frame: SendFrame, ref: str | UnsetType) -> SentFrame:
         sent = await self._realtime.conversations.send(
             self.user_id,
             frame.thread_id,
@@ -186,43 +195,20 @@ class Connection:
             body=frame.body,
             reply_to=frame.reply_to,
         )
-        return SentFrame(self._views().message(sent.message), sent.is_repeat)
+        return SentFrame(self._views().message(sent.message), sent.is_repeat, ref)
 
-    async def _read(self, frame: ReadFrame) -> DoneFrame:
+    async def _read(self, frame: ReadFrame, ref: str | UnsetType) -> DoneFrame:
         thread = await self._realtime.conversations.mark_read(
             self.user_id, frame.thread_id, frame.up_to
         )
         if not isinstance(thread, Thread) or thread.inbox is None:
-            return DoneFrame()
-        return DoneFrame(inbox=self._views().inbox(thread.inbox))
+            return DoneFrame(ref=ref)
+        return DoneFrame(inbox=self._views().inbox(thread.inbox), ref=ref)
 
-    async def _ack(self, frame: AckFrame) -> DoneFrame:
-        await self._realtime.conversations.acknowledge(self.user_id, Cursor.parse(frame.cursor))
-        return DoneFrame()
-
-    async def _typing(self, frame: TypingFrame) -> DoneFrame:
-        await self._realtime.presence.set_typing(
-            self.user_id, frame.thread_id, frame.on, device=self.id
-        )
-        return DoneFrame()
-
-    async def _watch(self, frame: WatchFrame) -> DoneFrame:
-        await self._watching.watch(frame.threads)
-        return DoneFrame()
-
-    async def _auth(self, frame: AuthFrame) -> DoneFrame:
+    async def _renew(self, frame: AuthFrame, ref: str | UnsetType) -> DoneFrame:
         expires_at_ms = await self._realtime.authenticate_again(self.user_id, frame.token)
         self.expires_at_ms = max(self.expires_at_ms, expires_at_ms)
-        return DoneFrame(expires_at=rfc3339(int(self.expires_at_ms)))
-
-    _does: dict[type, Callable[["Connection", Any], Awaitable[SentFrame | DoneFrame]]] = {  # noqa: RUF012
-        SendFrame: _send,
-        ReadFrame: _read,
-        AckFrame: _ack,
-        TypingFrame: _typing,
-        WatchFrame: _watch,
-        AuthFrame: _auth,
-    }
+        return DoneFrame(expires_at=rfc3339(int(self.expires_at_ms)), ref=ref)
 
     def _refuse(self, error: Exception, ref: str | UnsetType) -> ErrorFrame:
         problem = problem_from(error)

@@ -1,6 +1,7 @@
 """Real processes to be killed, and people who write through them and never give up."""
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import httpx
 
 from greenroom.kernel.clock import system_clock
 from greenroom.platform.auth import sign_token
+from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
 IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
 SECRET = "a secret that is long enough for tests"
@@ -49,6 +51,7 @@ class Server:
         self._workers = workers
         self._log = home / f"server-{random.SystemRandom().randrange(1 << 40):x}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed_workers: set[int] = set()
         self.is_up = asyncio.Event()
         self.port = 0
 
@@ -92,6 +95,15 @@ class Server:
         self.process.kill()
         await asyncio.to_thread(self.process.wait, PATIENCE_S)
 
+    async def kill_worker(self, seed: random.Random) -> None:
+        """One of several; returns when another has taken its place."""
+        begun = self.listening()
+        alive = [each["pid"] for each in begun if each["pid"] not in self._killed_workers]
+        victim = seed.choice(alive)
+        self._killed_workers.add(victim)
+        os.kill(victim, signal.SIGKILL)
+        await until(lambda: len(self.listening()) > len(begun), "a new worker")
+
     async def stop(self) -> int:
         """In order: what was accepted is finished. Returns the exit code."""
         self.is_up.clear()
@@ -114,13 +126,33 @@ class Server:
                 await self.kill()
 
 
+async def kill_database(home: Path) -> None:
+    """Returns when the last of its processes is gone: some outlive the postmaster by a moment."""
+    status = EmbeddedPostgres(home).status()
+    assert status.pid is not None
+    os.kill(status.pid, signal.SIGKILL)
+    await until(lambda: not _is_anyone_in(status.data_dir), "the end of its processes")
+
+
+def _is_anyone_in(data: Path) -> bool:
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and (process / "cwd").samefile(data):
+                return True
+    return False
+
+
+def token_of(user: str) -> str:
+    return sign_token(SECRET.encode(), user, clock=system_clock, ttl_s=6 * 3600)
+
+
 class Caller:
     """A person with a token, on a connection of their own."""
 
     def __init__(self, server: Server, user: str) -> None:
         self._server = server
         self._client = httpx.AsyncClient(timeout=PATIENCE_S)
-        self._token = sign_token(SECRET.encode(), user, clock=system_clock, ttl_s=6 * 3600)
+        self._token = token_of(user)
         self.user = user
 
     async def call(self, method: str, path: str, body: Json | None = None) -> httpx.Response:

@@ -1,10 +1,7 @@
 """Processes are killed in the middle of sends: what was acknowledged is there, once, in order."""
 
 import asyncio
-import contextlib
-import os
 import random
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,7 +11,7 @@ import httpx
 
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
-from .site import IS_FULL, Talk, all_done, check_unavailable, until
+from .site import IS_FULL, Talk, all_done, check_unavailable, kill_database
 
 WRITERS = 8
 SERVER_KILLS, SERVER_SENDS = (100, 10_000) if IS_FULL else (3, 320)
@@ -78,10 +75,7 @@ async def test_a_killed_database_loses_and_doubles_nothing(
     databases: list[EmbeddedPostgres] = []
 
     async def kill() -> None:
-        status = EmbeddedPostgres(home).status()
-        assert status.pid is not None
-        os.kill(status.pid, signal.SIGKILL)
-        await until(lambda: not is_anyone_in(status.data_dir), "the end of its processes")
+        await kill_database(home)
         body = {"client_id": f"away-{len(databases)}", "body": "is anybody there?"}
         for answer in (
             await talk.ada.call("POST", talk.path(0), body),
@@ -101,27 +95,13 @@ async def test_a_killed_database_loses_and_doubles_nothing(
     assert await talk.server.stop() == 0
 
 
-def is_anyone_in(data: Path) -> bool:
-    """Whether a process works in the data folder: some outlive the postmaster by a moment."""
-    for process in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if process.name.isdigit() and (process / "cwd").samefile(data):
-                return True
-    return False
-
-
 async def test_a_killed_worker_is_replaced_and_loses_nothing(
     start_talk: StartTalk, seed: random.Random
 ) -> None:
     talk = await start_talk(workers=2)
-    killed: set[int] = set()
 
     async def kill() -> None:
-        alive = [each["pid"] for each in talk.server.listening() if each["pid"] not in killed]
-        count = len(talk.server.listening())
-        killed.add(seed.choice(alive))
-        os.kill(max(killed & set(alive)), signal.SIGKILL)
-        await until(lambda: len(talk.server.listening()) > count, "a new worker")
+        await talk.server.kill_worker(seed)
 
     await write_through(talk, seed, sends=WORKER_SENDS, kills=WORKER_KILLS, kill=kill)
     assert await talk.server.stop() == 0

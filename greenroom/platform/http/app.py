@@ -27,7 +27,8 @@ from greenroom.kernel.errors import (
 )
 from greenroom.kernel.ids import RANDOM_BITS, Randomness, encode_random, make_id
 from greenroom.kernel.limits import Limits
-from greenroom.platform.http.cors import Cors, Header
+from greenroom.platform.http.answers import AnswerEncoder
+from greenroom.platform.http.cors import Cors
 from greenroom.platform.http.endpoint import (
     ANYONE,
     Answer,
@@ -71,19 +72,6 @@ _ADMITS: dict[Who, frozenset[str] | None] = {
     Who.BACKEND: frozenset({"backend"}),
     Who.PERSON_OR_BACKEND: frozenset({"person", "backend"}),
 }
-_SECURITY_HEADERS: tuple[Header, ...] = (
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
-_STRICT_CSP: Header = (
-    b"content-security-policy",
-    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-)
-_JSON: Header = (b"content-type", b"application/json")
-_WITHOUT_BODY = frozenset({204, 304})
-
-_encode_json = msgspec.json.Encoder().encode
 
 
 def _log_randomness() -> str:
@@ -181,6 +169,7 @@ class HttpApp:
             per_s=self.limits.opened_streams_per_s, waiting=self.limits.opening_streams
         )
         self._cors = Cors(allowed_origins)
+        self._answers = AnswerEncoder(self._cors)
         self._startup = startup
         self._shutdown = shutdown
         self._clock = clock
@@ -285,6 +274,9 @@ class HttpApp:
         self._account(exchange, 101, 0)
         await send({"type": "websocket.accept"})
         socket: Socket = scope["greenroom.socket"]
+        # The connection may last for days and needs nothing more of how it began.
+        scope.clear()
+        exchange.headers.clear()
         try:
             await run(socket)
         except Exception as error:  # noqa: BLE001 - nobody above would tell it better
@@ -415,21 +407,12 @@ class HttpApp:
         return answer
 
     def _encode(self, exchange: _Exchange, answer: Answer) -> tuple[Message, bytes]:
-        raw = _raw(answer.body)
-        headers: list[Header] = [
-            (b"x-correlation-id", exchange.corr_id.encode("ascii")),
-            *_SECURITY_HEADERS,
-            *self._cors.headers(exchange.headers.get(b"origin")),
-        ]
-        if answer.status not in _WITHOUT_BODY:
-            headers.append((b"content-length", b"%d" % len(raw)))
-            headers.extend(_content_headers(answer.content_type))
-        if answer.headers:
-            headers = _overlay(headers, answer)
-        if exchange.method == "HEAD":
-            raw = b""
-        start = {"type": "http.response.start", "status": answer.status, "headers": headers}
-        return start, raw
+        return self._answers.encode(
+            answer,
+            method=exchange.method,
+            corr_id=exchange.corr_id,
+            origin=exchange.headers.get(b"origin"),
+        )
 
     def _account(self, exchange: _Exchange, status: int, seconds: float) -> None:
         template = exchange.template
@@ -469,29 +452,3 @@ class HttpApp:
 
 def _text(header: bytes | None) -> str | None:
     return None if header is None else header.decode("latin-1")
-
-
-def _raw(body: object) -> bytes:
-    if body is None:
-        return b""
-    if isinstance(body, bytes):
-        return body
-    if isinstance(body, msgspec.Raw):
-        return bytes(body)
-    return _encode_json(body)
-
-
-def _content_headers(content_type: str) -> list[Header]:
-    if content_type == "application/json":
-        return [_JSON]
-    header = (b"content-type", content_type.encode("latin-1"))
-    return [header, _STRICT_CSP] if content_type.startswith("text/html") else [header]
-
-
-def _overlay(headers: list[Header], answer: Answer) -> list[Header]:
-    """An endpoint's own headers win over ours: a page may be cached or have its own policy."""
-    own = {
-        name.lower().encode("latin-1"): value.encode("latin-1")
-        for name, value in (answer.headers or {}).items()
-    }
-    return [each for each in headers if each[0] not in own] + list(own.items())

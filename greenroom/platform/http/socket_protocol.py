@@ -7,11 +7,14 @@ in order would wait for a last word that nobody hears.
 
 import logging
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 from websockets.protocol import State
+
+from greenroom.kernel.errors import InvalidRequest
 
 BAD_FRAME = 4400
 
@@ -26,14 +29,28 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.logger = _quiet
         self._last_word_s: float = self.app.limits.unread_close_s
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # The request was handed over whole: if it is no handshake by now it never will be.
+        if not self.handshake_initiated and not self.close_sent:
+            self._refuse_handshake()
+
     def handle_connect(self, event: Request) -> None:
-        super().handle_connect(event)
-        if not self.close_sent:
+        if self.conn.accept(event).status_code == HTTPStatus.SWITCHING_PROTOCOLS:
+            super().handle_connect(event)
             self.scope["greenroom.socket"] = self  # type: ignore[typeddict-unknown-key]
+
+    def _refuse_handshake(self) -> None:
+        self.handshake_complete = self.close_sent = True
+        problem = InvalidRequest("This is not a well-formed WebSocket handshake.")
+        self.transport.write(self.app.refuse_unread(problem))
+        self.transport.close()
 
     async def send(self, message: Any) -> None:
         await super().send(message)
-        if message["type"] == "websocket.http.response.body":
+        if message["type"] == "websocket.accept":
+            del self.request, self.response
+        elif message["type"] == "websocket.http.response.body":
             # uvicorn would take the refusal for a handshake that was forgotten, and complain.
             self.handshake_complete = True
 
@@ -45,6 +62,14 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         if text is None and not self.close_sent:
             self.end(BAD_FRAME, "Frames are JSON text.")
         return text
+
+    def send_receive_event_to_app(self) -> None:
+        """uvicorn would log a client's broken text as a mistake of ours."""
+        if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
+            self.frames = []
+            self.end(BAD_FRAME, "Frames are JSON text.")
+        else:
+            super().send_receive_event_to_app()
 
     def write(self, texts: Iterable[bytes]) -> None:
         if self.conn.state is not State.OPEN or self.close_sent:
@@ -92,3 +117,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def _flush(self) -> None:
         self.transport.write(b"".join(self.conn.data_to_send()))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
