@@ -80,6 +80,7 @@ class _NatsLink:
             pending_bytes_limit=RECEIVE_BUFFER_BYTES,
         )
         self._hearing = asyncio.create_task(self._hear(subscription))
+        self._hearing.add_done_callback(lambda _: self.lost.set())
 
     async def _hear(self, subscription: Subscription) -> None:
         with contextlib.suppress(ConnectionClosedError):
@@ -87,7 +88,6 @@ class _NatsLink:
                 message = await subscription.next_msg(timeout=None)
                 if message.data.isascii():
                     self._receive(message.subject.removeprefix(SUBJECT), message.data.decode())
-        self.lost.set()
 
     async def _note_end(self) -> None:
         self.lost.set()

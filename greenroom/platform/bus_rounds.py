@@ -9,12 +9,13 @@ import contextlib
 import logging
 import re
 import secrets
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from random import random as system_random
 from typing import Any, Protocol
 
 from greenroom.platform.bus import ITEM, TOPIC, LocalBus
+from greenroom.platform.metrics import BUS_CONNECTED, HINTS
 
 QUEUE_LIMIT = 10_000
 PING_INTERVAL_S = 5.0
@@ -52,7 +53,7 @@ class Link(Protocol):
         ...
 
 
-class RoundsBus(LocalBus):
+class RoundsBus(LocalBus, ABC):
     """A bus over one connection, which is made again for ever when it is lost.
 
     Whether hints come through is seen by a ping that this bus hears itself: that covers a peer
@@ -130,7 +131,9 @@ class RoundsBus(LocalBus):
         try:
             await _first_of(tasks)
         finally:
-            self._is_connected = False
+            if self._is_connected:
+                self._is_connected = False
+                BUS_CONNECTED.dec()
             try:
                 # Before a round is cancelled: a server that may be gone need not hear of that.
                 await link.close()
@@ -156,6 +159,7 @@ class RoundsBus(LocalBus):
         origin, size = self._origin, self._message_size
         chunks: list[Chunk] = []
         for topic, items in self._waiting.take().items():
+            HINTS.labels(topic, "sent").inc(len(items))
             room = size - len(f"{topic} {origin} ")
             chunks += [(topic, f"{origin} {text}") for text in _pack(items, room)]
         if self._waiting.has_gap:
@@ -181,6 +185,7 @@ class RoundsBus(LocalBus):
 
     def _note_connection(self) -> None:
         self._is_connected = True
+        BUS_CONNECTED.inc()
         if self._is_away:
             self._is_away = False
             log.info("the bus is back")
@@ -211,7 +216,9 @@ class RoundsBus(LocalBus):
         elif topic == GAP:
             self._tell_of_gap()
         elif topic in self._handlers and _ITEMS.fullmatch(joined):
-            self._hear(topic, joined.split(","))
+            items = joined.split(",")
+            HINTS.labels(topic, "heard").inc(len(items))
+            self._hear(topic, items)
 
     async def _within(self, timeout_s: float, work: Coroutine[Any, Any, Any]) -> None:
         """As asyncio.timeout, by the clock that was given to us."""

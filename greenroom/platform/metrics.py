@@ -35,6 +35,12 @@ IN_FLIGHT = Gauge(
 )
 
 
+BUS_CONNECTED = Gauge(
+    "greenroom_bus_connected", "Processes that hear each other", multiprocess_mode="livesum"
+)
+HINTS = Counter("greenroom_bus_hints", "Hints between processes", ["topic", "direction"])
+
+
 class RequestMetrics:
     """Counts requests by route template, so the labels are few."""
 
