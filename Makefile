@@ -50,4 +50,4 @@ lock: setup ## Resolve the dependencies anew
 	@touch $(STAMP)
 
 clean: ## Remove the virtual environment and caches; data in .greenroom stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/sdk/node_modules web/sdk/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

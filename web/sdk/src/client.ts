@@ -1,0 +1,383 @@
+/** Greenroom's client: put together here, used by pages. */
+
+import { Acks } from './acks.js';
+import { Backoff, RetryBudget } from './backoff.js';
+import { Ladder } from './choose.js';
+import { Company } from './company.js';
+import { type Connected, Connection } from './connection.js';
+import { Emitter } from './emitter.js';
+import { type Environment, systemEnvironment } from './environment.js';
+import { Feed } from './feed.js';
+import { Http } from './http.js';
+import { Pace, type Visibility } from './pace.js';
+import { Problem } from './problem.js';
+import { type Send, SendQueue } from './queue.js';
+import { Rest } from './rest.js';
+import { Shelf } from './shelf.js';
+import type { State } from './state.js';
+import { memoryStorage, type Storage } from './storage.js';
+import { readClaims, Tokens, type TokenSource } from './tokens.js';
+import { LongPollTransport } from './transports/longpoll.js';
+import { PollTransport } from './transports/poll.js';
+import { SseTransport } from './transports/sse.js';
+import type { Line, TransportName } from './transports/transport.js';
+import { WebSocketTransport } from './transports/websocket.js';
+import { Typing } from './typing.js';
+import type { FeedEvent, Message } from './types.js';
+
+const LADDER: readonly TransportName[] = ['websocket', 'sse', 'long-poll', 'poll'];
+const MOST_WATCHED = 50;
+
+export interface Options extends Partial<Environment> {
+  /** Where the server is, such as `https://chat.example.com`. */
+  url: string;
+  /** Gives a token of the person; asked again before it ends and when the server refuses it. */
+  token: TokenSource;
+  /** The person's id, if known: what is stored can then be shown before a token is there. */
+  user?: string;
+  storage?: Storage | Promise<Storage>;
+  /** Which ways to the feed to try, best first. */
+  transports?: readonly TransportName[];
+  /** The feed had a gap: the inbox was loaded anew, now load what else the page shows. */
+  reload?: () => Promise<void> | void;
+}
+
+export interface Names {
+  connection: Connected;
+  /** Each durable event once, in order, after it was applied. */
+  event: FeedEvent;
+  /** Something is not as before: in one thread, or, with null, anywhere. */
+  change: string | null;
+  send: Send;
+  /** Who types or is there, in this thread, has changed. */
+  company: string;
+  /** Something went wrong of which no call tells. */
+  problem: Problem;
+}
+
+export interface Sending {
+  clientId: string;
+  /** The message that it became, or the problem for which it failed. */
+  sent: Promise<Message>;
+}
+
+interface Waiting {
+  resolve(message: Message): void;
+  reject(problem: Problem): void;
+}
+
+export class Greenroom {
+  readonly rest: Rest;
+  readonly #options: Options;
+  readonly #environment: Environment;
+  readonly #emitter = new Emitter<Names>();
+  readonly #tokens: Tokens;
+  readonly #pace: Pace;
+  readonly #shelf: Shelf;
+  readonly #feed: Feed;
+  readonly #acks: Acks;
+  readonly #queue: SendQueue;
+  readonly #typing: Typing;
+  readonly #company = new Company();
+  readonly #connection: Connection;
+  readonly #waiting = new Map<string, Waiting>();
+  #restored: Promise<void> | null = null;
+  #watched: readonly string[] = [];
+  #hadReset = false;
+
+  constructor(options: Options) {
+    const environment = { ...systemEnvironment(), ...options };
+    const { clock, random } = environment;
+    const base = new URL(options.url, globalThis.location?.href).href.replace(/\/$/, '');
+    const budget = new RetryBudget(clock);
+    this.#options = options;
+    this.#environment = environment;
+    this.#tokens = new Tokens(options.token, clock);
+    this.#pace = new Pace(clock);
+    this.#shelf = new Shelf(options.storage ?? memoryStorage(), clock, (error) =>
+      this.#complain(error),
+    );
+    this.#feed = new Feed({
+      keep: (kept) => this.#shelf.keep(kept),
+      changed: (threadId) => this.#emitter.emit('change', threadId),
+    });
+    this.#acks = new Acks(clock);
+    this.#typing = new Typing(clock, (threadId, on) => this.#sayTyping(threadId, on));
+    const http = new Http(base, this.#tokens, environment);
+    this.rest = new Rest(http, () => this.#feed.merger());
+    this.#queue = this.#newQueue(new Backoff(random, budget));
+    this.#connection = this.#newConnection(base, http, new Backoff(random, budget));
+  }
+
+  /** Everything that is known of the person's threads. */
+  get state(): State {
+    return this.#feed.state;
+  }
+
+  get connection(): Connected {
+    return this.#connection.now;
+  }
+
+  on<Name extends keyof Names>(name: Name, handler: (value: Names[Name]) => void): () => void {
+    return this.#emitter.on(name, handler);
+  }
+
+  /** Resolves when the feed comes for the first time. No need to wait for it before sending. */
+  connect(): Promise<void> {
+    const connected = new Promise<void>((resolve, reject) => {
+      const look = ({ state, code }: Connected): void => {
+        if (state === 'live' || state === 'polling') resolve();
+        else if (state === 'closed') reject(new Error(`closed ${code ?? 'by the page'}`));
+        else return;
+        stop();
+      };
+      const stop = this.on('connection', look);
+      this.#connection.start();
+      if (this.connection.state !== 'closed') look(this.connection);
+    });
+    connected.catch(() => {});
+    return connected;
+  }
+
+  /** Sends that wait stay stored, and go on with the next `connect`. */
+  async close(): Promise<void> {
+    this.#connection.stop();
+    await this.#shelf.flush();
+  }
+
+  /** The person logs out: nothing of theirs stays here. Whoever comes next needs a new client. */
+  async forget(): Promise<void> {
+    this.#connection.stop();
+    for (const { clientId } of this.#queue.list()) this.discard(clientId);
+    this.#feed.reset(null);
+    await this.#shelf.clear();
+  }
+
+  /** Kept and repeated until the server has it or refuses it; `sent` need not be waited for. */
+  send(threadId: string, body: string, options: { replyTo?: string } = {}): Sending {
+    const clientId = this.#environment.randomId();
+    this.#typing.off(threadId);
+    this.touch();
+    const queuedAtMs = this.#environment.clock.now();
+    this.#queue.add({ clientId, threadId, body, ...options, queuedAtMs, state: 'queued' });
+    const sent = new Promise<Message>((resolve, reject) => {
+      this.#waiting.set(clientId, { resolve, reject });
+    });
+    sent.catch(() => {});
+    this.#connection.reconsider(false);
+    return { clientId, sent };
+  }
+
+  /** Sends that wait or failed, to be shown below the messages. */
+  sends(threadId?: string): Send[] {
+    return this.#queue.list(threadId);
+  }
+
+  retry(clientId: string): boolean {
+    const isRetried = this.#queue.retry(clientId);
+    this.#connection.reconsider(false);
+    return isRetried;
+  }
+
+  /** False for one that is under way: it may have happened. */
+  discard(clientId: string): boolean {
+    const isGone = this.#queue.discard(clientId);
+    if (isGone) this.#waiting.get(clientId)?.reject(Problem.discarded());
+    if (isGone) this.#waiting.delete(clientId);
+    this.#connection.reconsider(false);
+    return isGone;
+  }
+
+  /** The threads of which to tell who types and who is there; replaces those of before. */
+  watch(threadIds: readonly string[]): void {
+    if (threadIds.length > MOST_WATCHED)
+      throw new RangeError(`watch at most ${MOST_WATCHED} threads`);
+    if (String(threadIds) === String(this.#watched)) return;
+    this.#watched = [...threadIds];
+    this.#company.keepOnly(threadIds);
+    this.#connection.rewatch();
+  }
+
+  /** Call it with each key pressed; it is said now and then, and taken back by itself. */
+  typing(threadId: string, on: boolean): void {
+    this.touch();
+    if (on) this.#typing.on(threadId);
+    else this.#typing.off(threadId);
+  }
+
+  whoTypes(threadId: string): string[] {
+    return this.#company.typing(threadId);
+  }
+
+  whoIsOnline(threadId: string): string[] {
+    return this.#company.online(threadId);
+  }
+
+  /** `closed` ends the connection as soon as nothing waits to be sent. */
+  setVisibility(visibility: Visibility): void {
+    this.#pace.setVisibility(visibility);
+    this.#connection.reconsider(visibility === 'open');
+  }
+
+  /** The person did something. */
+  touch(): void {
+    this.#pace.touch();
+    this.#connection.reconsider(true);
+  }
+
+  /** The network is back: try at once. */
+  retryNow(): void {
+    this.#connection.hurry();
+  }
+
+  #newQueue(backoff: Backoff): SendQueue {
+    return new SendQueue({
+      clock: this.#environment.clock,
+      backoff,
+      save: () => this.#shelf.saveSends(() => this.#queue.list()),
+      attempt: (send) => this.#attempt(send),
+      doubt: (problem) => this.#connection.doubt(problem),
+      changed: (send) => this.#sendChanged(send),
+    });
+  }
+
+  #newConnection(base: string, http: Http, backoff: Backoff): Connection {
+    const environment = this.#environment;
+    const rungs = this.#options.transports ?? LADDER;
+    const usable = rungs.filter((name) => name !== 'websocket' || environment.WebSocket);
+    return new Connection({
+      environment,
+      http,
+      backoff,
+      tokens: this.#tokens,
+      ladder: new Ladder(usable, environment.clock),
+      transports: {
+        websocket: new WebSocketTransport(base, http, environment),
+        sse: new SseTransport(http, environment),
+        'long-poll': new LongPollTransport(http, environment.clock),
+        poll: new PollTransport(http, this.#pace),
+      },
+      cursor: () => this.#feed.cursor,
+      watched: () => this.#watched,
+      isWanted: () => this.#pace.visibility !== 'closed' || this.#queue.isWaiting,
+      load: () => this.#load(),
+      apply: (event) => this.#apply(event),
+      moveTo: (cursor) => this.#moveTo(cursor),
+      ephemeral: (event) => {
+        this.#company.apply(event);
+        this.#emitter.emit('company', event.thread_id);
+      },
+      lost: () => this.#reset(null),
+      opened: (line) => this.#opened(line),
+      left: () => this.#left(),
+      changed: (connected) => this.#emitter.emit('connection', connected),
+    });
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#restored ??= this.#restore();
+      await this.#restored;
+      if (this.#feed.isLoaded) return;
+      const page = await this.rest.inbox();
+      if (this.#hadReset) await this.#reload();
+      this.#feed.loaded(page);
+    } catch (error) {
+      this.#complain(error);
+      throw error;
+    }
+  }
+
+  async #restore(): Promise<void> {
+    try {
+      const user = this.#options.user ?? readClaims(await this.#tokens.get()).sub ?? '';
+      const { kept, sends } = await this.#shelf.open(user);
+      if (kept) this.#feed.restore(kept);
+      this.#queue.restore(sends);
+      this.#shelf.start();
+    } catch (error) {
+      this.#restored = null;
+      throw error;
+    }
+  }
+
+  /** Tried again when the network fails; the page's own mistakes are its own. */
+  async #reload(): Promise<void> {
+    try {
+      await this.#options.reload?.();
+    } catch (error) {
+      if (error instanceof Problem && error.isTransient) throw error;
+      this.#complain(error);
+    }
+    this.#hadReset = false;
+  }
+
+  #apply(event: FeedEvent): void {
+    if (event.type === 'reset') this.#reset(event.cursor);
+    else this.#feed.apply(event);
+    this.#acks.applied(event.cursor);
+    const isGone = event.type === 'thread.changed' && !event.thread;
+    if (isGone) this.watch(this.#watched.filter((id) => id !== event.thread_id));
+    const clientId = event.type === 'message.new' && event.message?.client_id;
+    if (clientId) this.#queue.settle(clientId, event.message as Message);
+    this.#emitter.emit('event', event);
+  }
+
+  #moveTo(cursor: string): void {
+    this.#feed.moveTo(cursor);
+    this.#acks.applied(cursor);
+  }
+
+  #reset(cursor: string | null): void {
+    this.#hadReset = true;
+    this.#feed.reset(cursor);
+  }
+
+  #opened(line: Line): void {
+    if (this.#watched.length > 0) line.watch?.(this.#watched);
+    this.#acks.use(line);
+    this.#acks.applied(this.#feed.cursor);
+    this.#queue.open();
+  }
+
+  #left(): void {
+    this.#queue.shut();
+    this.#acks.use({});
+    this.#typing.forgetAll();
+    for (const threadId of this.#company.clear()) this.#emitter.emit('company', threadId);
+  }
+
+  #attempt({ clientId, threadId, body, replyTo }: Send): Promise<Message> {
+    const message = {
+      client_id: clientId,
+      body,
+      ...(replyTo === undefined ? {} : { reply_to: replyTo }),
+    };
+    return this.#connection.line.send?.(threadId, message) ?? this.rest.send(threadId, message);
+  }
+
+  #sendChanged(send: Send): void {
+    const waiting = this.#waiting.get(send.clientId);
+    if (send.state === 'sent' && send.message) {
+      this.#feed.merger().messages(send.threadId, [send.message]);
+      waiting?.resolve(send.message);
+    }
+    if (send.state === 'failed' && send.problem) waiting?.reject(new Problem(send.problem));
+    if (send.state === 'sent' || send.state === 'failed') this.#waiting.delete(send.clientId);
+    this.#emitter.emit('send', send);
+    if (send.state === 'sent' || send.state === 'failed') this.#connection.reconsider(false);
+  }
+
+  /** Not worth a word when it fails: it is over in ten seconds. */
+  #sayTyping(threadId: string, on: boolean): void {
+    const { state } = this.#connection.now;
+    if (state !== 'live' && state !== 'polling') return;
+    const { line } = this.#connection;
+    if (line.typing) line.typing(threadId, on);
+    else this.rest.typing(threadId, on).catch(() => {});
+  }
+
+  #complain(error: unknown): void {
+    this.#emitter.emit('problem', Problem.of(error));
+  }
+}

@@ -1,0 +1,189 @@
+/** Sends: kept until they are answered, in order per thread, each once. */
+
+import type { Backoff } from './backoff.js';
+import type { Clock } from './environment.js';
+import { Problem, type ProblemDocument } from './problem.js';
+import type { Message } from './types.js';
+
+export const MOST_SENDS = 500;
+export const THREADS_AT_ONCE = 4;
+
+export type SendState = 'queued' | 'sending' | 'sent' | 'failed';
+
+export interface Send {
+  readonly clientId: string;
+  readonly threadId: string;
+  readonly body: string;
+  readonly replyTo?: string;
+  readonly queuedAtMs: number;
+  readonly state: SendState;
+  /** Why it failed. */
+  readonly problem?: ProblemDocument;
+  /** What it became. */
+  readonly message?: Message;
+}
+
+export interface QueueLinks {
+  clock: Clock;
+  backoff: Backoff;
+  /** Resolves when the list is kept, or cannot be. */
+  save(sends: readonly Send[]): Promise<void>;
+  /** One attempt. The same `clientId` again is the same message. */
+  attempt(send: Send): Promise<Message>;
+  /** An attempt met a server that seems to be away. */
+  doubt(problem: Problem): void;
+  changed(send: Send): void;
+}
+
+export class SendQueue {
+  readonly #links: QueueLinks;
+  /** In the order of sending; what is sent leaves. */
+  #sends: Send[] = [];
+  #isOpen = false;
+  #pausedUntilMs = 0;
+  #timer: unknown = null;
+  #saved: Promise<void> = Promise.resolve();
+
+  constructor(links: QueueLinks) {
+    this.#links = links;
+  }
+
+  /** Sends that wait or failed, of one thread or of all. */
+  list(threadId?: string): Send[] {
+    return this.#sends.filter((each) => threadId === undefined || each.threadId === threadId);
+  }
+
+  get isWaiting(): boolean {
+    return this.#sends.some((each) => each.state !== 'failed');
+  }
+
+  /** What an earlier page left; its sends go first. */
+  restore(sends: readonly Send[]): void {
+    this.#sends = [...sends, ...this.#sends];
+    for (const send of sends) this.#links.changed(send);
+    this.#pump();
+  }
+
+  add(send: Send): void {
+    if (this.#sends.length >= MOST_SENDS) {
+      const title = `${MOST_SENDS} messages are waiting already`;
+      throw new Problem({ status: 0, code: 'QUEUE_FULL', title });
+    }
+    this.#sends.push(send);
+    this.#save();
+    this.#links.changed(send);
+    this.#pump();
+  }
+
+  /** The connection is up. */
+  open(): void {
+    this.#isOpen = true;
+    this.#pump();
+  }
+
+  /** Without a connection nothing is tried: its next attempt stands for all. */
+  shut(): void {
+    this.#isOpen = false;
+  }
+
+  retry(clientId: string): boolean {
+    const send = this.#find(clientId, 'failed');
+    if (!send) return false;
+    const { problem: _, ...again } = send;
+    this.#become(clientId, { ...again, state: 'queued' });
+    this.#save();
+    this.#pump();
+    return true;
+  }
+
+  /** Not while it is being sent: it may have happened. */
+  discard(clientId: string): boolean {
+    const send = this.#find(clientId, 'failed') ?? this.#find(clientId, 'queued');
+    if (!send) return false;
+    this.#sends = this.#sends.filter((each) => each !== send);
+    this.#save();
+    return true;
+  }
+
+  /** It is a message now, by an answer or by the feed, whichever tells first. */
+  settle(clientId: string, message: Message): void {
+    const send = this.#sends.find((each) => each.clientId === clientId);
+    if (!send) return;
+    this.#sends = this.#sends.filter((each) => each !== send);
+    this.#save();
+    this.#links.changed({ ...send, state: 'sent', message });
+    this.#pump();
+  }
+
+  #pump(): void {
+    if (!this.#isOpen || this.#links.clock.now() < this.#pausedUntilMs) return;
+    // After a failure one send finds out for all of them whether it works again.
+    const most = this.#links.backoff.isClear ? THREADS_AT_ONCE : 1;
+    let busy = this.#sends.filter((each) => each.state === 'sending').length;
+    for (const send of this.#heads()) {
+      if (busy >= most) return;
+      if (send.state !== 'queued') continue;
+      busy += 1;
+      void this.#try(send);
+    }
+  }
+
+  /** The first of each thread that has not failed. */
+  #heads(): Send[] {
+    const heads = new Map<string, Send>();
+    for (const send of this.#sends) {
+      if (send.state !== 'failed' && !heads.has(send.threadId)) heads.set(send.threadId, send);
+    }
+    return [...heads.values()];
+  }
+
+  async #try(send: Send): Promise<void> {
+    this.#become(send.clientId, { ...send, state: 'sending' });
+    // Kept first: a page that dies in between sends it again under the same id.
+    await this.#saved;
+    try {
+      const message = await this.#links.attempt(send);
+      this.#links.backoff.succeeded();
+      this.settle(send.clientId, message);
+    } catch (error) {
+      this.#failed(send, Problem.of(error));
+    }
+    this.#pump();
+  }
+
+  #failed(send: Send, problem: Problem): void {
+    // The feed may have told meanwhile that it happened.
+    if (!this.#find(send.clientId, 'sending')) return;
+    if (!problem.isTransient) {
+      this.#links.backoff.succeeded();
+      this.#become(send.clientId, { ...send, state: 'failed', problem: problem.document });
+      this.#save();
+      return;
+    }
+    this.#become(send.clientId, { ...send, state: 'queued' });
+    // The connection is gone, and will say when it is back.
+    if (problem.code === 'INTERRUPTED') return this.shut();
+    this.#pause(this.#links.backoff.failed(problem.retryAfterMs));
+    if (problem.status === 0 || problem.status >= 500) this.#links.doubt(problem);
+  }
+
+  #pause(waitMs: number): void {
+    const { clock } = this.#links;
+    this.#pausedUntilMs = clock.now() + waitMs;
+    clock.clearTimeout(this.#timer);
+    this.#timer = clock.setTimeout(() => this.#pump(), waitMs);
+  }
+
+  #find(clientId: string, state: SendState): Send | undefined {
+    return this.#sends.find((each) => each.clientId === clientId && each.state === state);
+  }
+
+  #become(clientId: string, next: Send): void {
+    this.#sends = this.#sends.map((each) => (each.clientId === clientId ? next : each));
+    this.#links.changed(next);
+  }
+
+  #save(): void {
+    this.#saved = this.#links.save(this.#sends);
+  }
+}
