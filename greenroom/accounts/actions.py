@@ -31,6 +31,7 @@ from greenroom.kernel.errors import (
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.auth import TokenVerifier, is_user_id
+from greenroom.platform.group_commit import GroupCommit
 from greenroom.platform.http.endpoint import Caller
 
 KEY_SECRET_BYTES = 32
@@ -52,6 +53,14 @@ class Accounts:
         self._clock = clock
         self._randomness = randomness
         self._limits = limits
+        # After a restart all come back at once; together they cost little more than one.
+        self._newcomers: GroupCommit[str, bool] = GroupCommit(
+            self._ensure_users,
+            lambda user_id: [user_id],
+            writers=1,
+            batch_limit=limits.page,
+            queue_limit=limits.streams,
+        )
         self._known = KnownUsers(limits.known_users, limits.known_user_s * 1000, clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
@@ -79,11 +88,19 @@ class Accounts:
 
     async def _authenticate_person(self, token: str) -> Caller:
         claims = await self._tokens.verify(token)
-        if claims.user_id not in self._known:
-            if not await self._store.ensure_user(claims.user_id, self._clock()):
-                raise Unauthenticated("This person has been erased.")
-            self._known.add(claims.user_id)
+        await self._welcome(claims.user_id)
         return Caller("person", claims.user_id, desk=claims.desk, expires_at=claims.expires_at)
+
+    async def _welcome(self, user_id: str) -> None:
+        """Whoever has a token is a user, from the first time on. Raises for erased people."""
+        if user_id not in self._known:
+            if not await self._newcomers.submit(user_id):
+                raise Unauthenticated("This person has been erased.")
+            self._known.add(user_id)
+
+    async def _ensure_users(self, user_ids: Sequence[str]) -> Sequence[bool]:
+        erased = await self._store.ensure_users(user_ids, self._clock())
+        return [user_id not in erased for user_id in user_ids]
 
     async def issue_ticket(self, caller: Caller, origin: str | None) -> tuple[str, int]:
         """A stand-in for the caller's token, for one use; and when it ends."""
@@ -106,8 +123,7 @@ class Accounts:
             raise Unauthenticated("This ticket is unknown, used or older than 30 seconds.")
         if origin is not None and ticket.origin is not None and origin != ticket.origin:
             raise Unauthenticated("This ticket was given to a page of another origin.")
-        if not await self._store.ensure_user(ticket.user_id, self._clock()):
-            raise Unauthenticated("This person has been erased.")
+        await self._welcome(ticket.user_id)
         return Caller("person", ticket.user_id, ticket.desk, expires_at=ticket.token_expires_at)
 
     async def prune_tickets(self) -> int:

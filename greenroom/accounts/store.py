@@ -14,9 +14,9 @@ class AccountStore(Protocol):
     can be repeated. Values arrive validated.
     """
 
-    async def ensure_user(self, user_id: str, at: int) -> bool:
-        """Creates the user with nothing but an id; an existing one is not touched. False, and
-        nothing done, for someone who was erased."""
+    async def ensure_users(self, user_ids: Sequence[str], at: int) -> set[str]:
+        """Creates the users with nothing but their ids; existing ones are not touched. Returns
+        those who were erased, with whom nothing is done."""
 
     async def put_user(
         self, user_id: str, changes: UserChanges, at: int

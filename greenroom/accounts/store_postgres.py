@@ -10,12 +10,15 @@ from msgspec.structs import asdict
 from greenroom.accounts.model import ApiKey, Ticket, User, UserChanges
 from greenroom.platform.postgres import unavailable_on_failure
 
-# Whether the user was erased; null for one who has come just now.
-ENSURE_USER = """
+# Sorted, so that two who bring the same newcomers wait for each other in one order.
+ENSURE_USERS = """
 WITH made AS (
-    INSERT INTO app_user (user_id, created_at, updated_at) VALUES ($1, $2, $2)
+    INSERT INTO app_user (user_id, created_at, updated_at)
+    SELECT came.user_id, $2, $2 FROM unnest($1::text[]) AS came (user_id)
+    WHERE NOT EXISTS (SELECT FROM app_user WHERE app_user.user_id = came.user_id)
+    ORDER BY came.user_id
     ON CONFLICT (user_id) DO NOTHING)
-SELECT erased_at IS NOT NULL FROM app_user WHERE user_id = $1
+SELECT user_id FROM app_user WHERE user_id = ANY ($1) AND erased_at IS NOT NULL
 """
 
 # $10 names the fields that the caller gave: null is a value for some of them, so it cannot also
@@ -100,8 +103,9 @@ class PostgresAccountStore:
         self._pool = pool
 
     @unavailable_on_failure()
-    async def ensure_user(self, user_id: str, at: int) -> bool:
-        return not await self._pool.fetchval(ENSURE_USER, user_id, at)
+    async def ensure_users(self, user_ids: Sequence[str], at: int) -> set[str]:
+        rows = await self._pool.fetch(ENSURE_USERS, user_ids, at)
+        return {row["user_id"] for row in rows}
 
     @unavailable_on_failure()
     async def put_user(
