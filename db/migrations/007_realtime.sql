@@ -232,10 +232,10 @@ begin
 
     return query
     with asked as materialized (
-        select g.user_id, h.acked_n as from_n, least(g.n, h.last_n, h.acked_n + p_span) as n
+        select g.user_id, h.acked_n as from_n, least(g.n, h.acked_n + p_span) as n
         from unnest(p_users, p_upto) as g (user_id, n)
         join feed_head h on h.user_id = g.user_id
-        where g.n > h.acked_n and h.last_n > h.acked_n
+        where g.n > h.acked_n and g.n <= h.last_n
     ),
     arrived as materialized (
         select a.user_id, f.thread_id, max(f.message_id) as message_id

@@ -64,7 +64,6 @@ class Limits:
     heartbeat_s: int = 20
     silence_s: int = 20
     slow_reader_s: int = 20
-    stream_buffer_bytes: int = 64 * 1024
     frame_bytes: int = 64 * 1024
     frames_per_s: int = 50
     frames_ahead_s: int = 5

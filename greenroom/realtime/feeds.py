@@ -111,7 +111,8 @@ class Follower:
             self.done()
 
     def is_at(self, head: Cursor) -> bool:
-        return self._state is not _State.IDLE or self.cursor == head
+        # Whoever is being served may have been looked up before the head was there.
+        return self.cursor == head
 
     def close(self) -> None:
         if self._state is not _State.CLOSED:

@@ -6,9 +6,10 @@ from msgspec import Struct
 
 from greenroom.conversations.model import Cursor
 from greenroom.conversations.rest_face import person_of
+from greenroom.conversations.store import Changes
 from greenroom.conversations.wire import EventView, Views
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound
-from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Stream, Who
+from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Later, Stream, Who
 from greenroom.realtime.actions import Realtime
 from greenroom.realtime.longpoll import LongPoll
 from greenroom.realtime.sse import EventStream
@@ -114,7 +115,7 @@ class RealtimeRest:
             ),
         ]
 
-    async def sync(self, call: Call) -> Answer:
+    async def sync(self, call: Call) -> Answer | Later:
         viewer, query = person_of(call), call.query
         since = None if query.since is None else Cursor.parse(query.since)
         realtime = self._realtime
@@ -126,11 +127,17 @@ class RealtimeRest:
         realtime.note_seen(viewer)
         if query.wait:
             poll = LongPoll(realtime, viewer, call.caller)
-            changes = await poll.wait(since, query.limit, query.wait)
-        else:
-            changes = await realtime.conversations.changes(viewer, since, query.limit)
-            await realtime.acknowledge(viewer, since, changes)
-        views = Views(viewer, realtime.clock(), realtime.limits)
+
+            async def come() -> Answer:
+                return self._page(viewer, await poll.wait(since, query.limit, query.wait))
+
+            return Later(come)
+        changes = await realtime.conversations.changes(viewer, since, query.limit)
+        await realtime.acknowledge(viewer, since, changes)
+        return self._page(viewer, changes)
+
+    def _page(self, viewer: str, changes: Changes) -> Answer:
+        views = Views(viewer, self._realtime.clock(), self._realtime.limits)
         events = [views.event(event) for event in changes.events]
         return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
 

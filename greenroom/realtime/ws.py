@@ -104,6 +104,8 @@ class Connection:
                 await self._watching.watch(self._wanted)
             while (text := await socket.receive_text()) is not None:
                 await self._handle(text.encode())
+                # Who does not read the answers gets no more of them.
+                await socket.wait_writable()
         finally:
             self._follower.close()
             realtime.streams.remove(self)

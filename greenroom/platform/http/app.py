@@ -35,6 +35,7 @@ from greenroom.platform.http.endpoint import (
     Call,
     Caller,
     Endpoint,
+    Later,
     Run,
     Socket,
     SocketEndpoint,
@@ -54,7 +55,7 @@ from greenroom.platform.http.intake import (
 from greenroom.platform.http.openings import Openings
 from greenroom.platform.http.problems import problem_answer, problem_from
 from greenroom.platform.http.routing import Place, Routes
-from greenroom.platform.http.streaming import stream
+from greenroom.platform.http.streaming import stream, unless_gone
 from greenroom.platform.logs import SLOW_MS, log_access
 from greenroom.platform.metrics import IN_FLIGHT, RequestMetrics
 
@@ -238,7 +239,8 @@ class HttpApp:
         elif route.admits is not None:
             exchange.caller = await self._admit(exchange, route.admits)
         call = await self._read(exchange, route, values, scope, receive)
-        return await route.handler(call)
+        answer = await route.handler(call)
+        return await unless_gone(answer.come(), receive) if isinstance(answer, Later) else answer
 
     async def _stream(
         self, exchange: _Exchange, answer: Stream, scope: Scope, receive: Receive, send: Send

@@ -87,7 +87,15 @@ class Stream:
     headers: Mapping[str, str] | None = None
 
 
-Handler = Callable[[Call], Awaitable[Answer]] | Callable[[Call], Awaitable[Stream]]
+@dataclass(slots=True)
+class Later:
+    """An answer that comes when there is something to say. `come` is cancelled when the client
+    hangs up."""
+
+    come: Callable[[], Awaitable[Answer]]
+
+
+Handler = Callable[[Call], Awaitable[Answer | Later]] | Callable[[Call], Awaitable[Stream]]
 
 
 class Socket(Protocol):

@@ -98,6 +98,12 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
         self.close_timer = self.loop.call_later(self._last_word_s, self.transport.abort)
 
+    def handle_ping(self) -> None:
+        """Not answered while the client reads no answers, which would pile up."""
+        pongs = b"".join(self.conn.data_to_send())
+        if self.is_writable:
+            self.transport.write(pongs)
+
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
         self.transport.abort()
@@ -108,6 +114,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def handle_close(self, event: Any) -> None:
         super().handle_close(event)
+        self._abort_soon()
+
+    def shutdown(self) -> None:
+        super().shutdown()
         self._abort_soon()
 
     def _abort_soon(self) -> None:

@@ -1,26 +1,35 @@
-"""Answers that go on until the client hangs up, or reads too slowly to be worth waiting for."""
+"""Answers that take their time, or go on, until the client hangs up or reads too slowly."""
 
 import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from starlette.types import Receive, Scope, Send
 
 from greenroom.platform.http.endpoint import Stream
 from greenroom.platform.http.intake import ClientGoneError
 
+T = TypeVar("T")
+
 
 async def stream(
     answer: Stream, scope: Scope, receive: Receive, send: Send, *, slow_s: float
 ) -> None:
-    """Runs the stream beside an ear for the client's end; whichever is first ends the other."""
-    writer = _Writer(scope, send, slow_s)
-    running = asyncio.ensure_future(answer.run(writer))
+    """Writes the stream to its end."""
+    await unless_gone(answer.run(_Writer(scope, send, slow_s)), receive)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
+    """Runs beside an ear for the client's end; whichever is first ends the other. Raises
+    ClientGoneError."""
+    running = asyncio.ensure_future(work)
     listening = asyncio.ensure_future(_hang_up(receive))
     try:
         await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             raise ClientGoneError
-        running.result()
-        await send({"type": "http.response.body", "body": b""})
+        return running.result()
     finally:
         for task in (running, listening):
             task.cancel()

@@ -19,6 +19,7 @@ export const TOO_MANY_FRAMES_MS = 10_000;
 
 const NEXT: Readonly<Record<number, Next>> = {
   1012: 'spread',
+  1009: 'stop',
   4400: 'stop',
   4401: 'renew',
   4403: 'stop',
