@@ -95,6 +95,60 @@ async def epoch(url: str) -> str:
         await connection.close()
 
 
+async def cursors(url: str, users: list[str]) -> dict[str, str]:
+    """Where each person's feed stands, in the given order."""
+    connection = await asyncpg.connect(url)
+    try:
+        rows = await connection.fetch(
+            "select user_id, last_n, epoch from feed_head, feed_epoch where user_id = any ($1)",
+            users,
+        )
+    finally:
+        await connection.close()
+    heads = {row["user_id"]: f"{row['epoch']}-{row['last_n']:x}" for row in rows}
+    return {user: heads[user] for user in users}
+
+
+# Threads of many people, who are in no other.
+GROUPS = """
+with made as (
+    select i, 'thr_' || lpad(to_hex(i), 26, '0') as thread_id, now() - interval '1 day' as at
+    from generate_series($1::int, $2::int) i
+), members as (
+    select thread_id, at, 'g' || i || '-' || place as user_id
+    from made, generate_series(0, $3::int - 1) place
+), people as (
+    insert into app_user (user_id, created_at, updated_at) select user_id, at, at from members
+), heads as (
+    insert into feed_head (user_id) select user_id from members
+), threads as (
+    insert into thread (thread_id, kind, opened_by_user, last_msg_ts, created_at, updated_at)
+    select thread_id, 'project', 'g' || i || '-0', at, at, at from made
+)
+insert into inbox_index (user_id, thread_id, kind, last_msg_ts)
+select user_id, thread_id, 'project', at from members
+"""
+GROUP_PARTICIPANTS = """
+insert into thread_participant (thread_id, user_id, role, status, joined_at)
+select thread_id, user_id, 'seller', 'active', last_msg_ts from inbox_index
+where thread_id between $1 and $2
+"""
+
+
+def members(number: int, size: int) -> list[str]:
+    return [f"g{number}-{place}" for place in range(size)]
+
+
+async def fill_groups(url: str, first: int, last: int, size: int) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(GROUPS, first, last, size)
+        await connection.execute(GROUP_PARTICIPANTS, thread_id(first), thread_id(last))
+        await connection.execute("vacuum analyze")
+    finally:
+        await connection.close()
+
+
 # One person in many threads, each with a message, a twentieth of them unread.
 MANY_THREADS = """
 with made as (

@@ -6,7 +6,7 @@ before the clock starts.
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,14 +24,18 @@ class Result:
         return len(self.latencies_ms) / self.seconds
 
     def percentile_ms(self, percent: float) -> float:
-        ordered = sorted(self.latencies_ms)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+        return percentile(self.latencies_ms, percent)
 
     def require(self, status: int) -> "Result":
         """A fast error is not a result."""
         if set(self.statuses) != {status}:
             raise RuntimeError(f"expected only {status}, got {self.statuses}")
         return self
+
+
+def percentile(values: Iterable[float], percent: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def run(port: int, requests: list[bytes], connections: int, warm_up: int = 0) -> Result:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ LIMITS = {
     "GREENROOM_LIMIT_STARTS_PER_HOUR": "1000000",
     "GREENROOM_LIMIT_STARTS_PER_DAY": "1000000",
 }
+START_CHECK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +47,47 @@ class Product:
 
 
 @contextmanager
-def product() -> Iterator[Product]:
+def product(workers: int = 1) -> Iterator[Product]:
+    _raise_open_files()
     home = Path(tempfile.mkdtemp(prefix="greenroom-bench-"))
     home.chmod(0o755)
     environ = {**os.environ, "GREENROOM_HOME": str(home), **LIMITS}
     settings = load_settings(environ)
     try:
-        with database(settings) as url, _server(environ) as (port, pid):
+        with database(settings) as url, _server(environ, home, workers) as (port, pid):
             yield Product(settings, url, port, pid)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
+def _raise_open_files() -> None:
+    """As many connections as the machine allows, for us and for the server that we start."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 @contextmanager
-def _server(environ: dict[str, str]) -> Iterator[tuple[int, int]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "greenroom", "serve", "--port", "0"],
-        env=environ,
-        stderr=subprocess.PIPE,
-    )
+def _server(environ: dict[str, str], home: Path, workers: int) -> Iterator[tuple[int, int]]:
+    # Into a file: a pipe that nobody reads would fill up and hold up the server.
+    log = home / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "greenroom", "serve", "--port", "0", "--workers", str(workers)],
+            env=environ,
+            stderr=output,
+        )
     try:
-        yield _listening_port(process), process.pid
+        yield _listening_port(process, log, workers), process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
 
 
-def _listening_port(process: "subprocess.Popen[bytes]") -> int:
-    assert process.stderr is not None
-    for line in process.stderr:
-        record = json.loads(line)
-        if record["message"] == "listening":
-            return int(record["port"])
-    raise RuntimeError("the server did not start")
+def _listening_port(process: "subprocess.Popen[bytes]", log: Path, workers: int) -> int:
+    while process.poll() is None:
+        records = [json.loads(line) for line in log.read_bytes().split(b"\n")[:-1]]
+        ports = [int(each["port"]) for each in records if each["message"] == "listening"]
+        if len(ports) == workers:
+            return ports[0]
+        time.sleep(START_CHECK_S)
+    raise RuntimeError(f"the server did not start: {log.read_text()}")

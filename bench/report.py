@@ -10,7 +10,7 @@ class Row:
     measured: str
     ratio: float
     bound: str
-    holds: bool
+    holds: bool | None
 
 
 def at_least(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
@@ -19,6 +19,16 @@ def at_least(name: str, measured: str, ratio: float, bound: float, aim: str = ""
 
 def at_most(name: str, measured: str, ratio: float, bound: float, aim: str = "") -> Row:
     return Row(name, measured, ratio, f"≤ {bound:g} {aim}".strip(), ratio <= bound)
+
+
+def noted(name: str, measured: str, ratio: float) -> Row:
+    """Worth knowing, and no promise."""
+    return Row(name, measured, ratio, "–", holds=None)
+
+
+def markdown(row: Row) -> str:
+    """As README has it."""
+    return f"| {row.name} | {row.ratio:.2f} ({row.measured}) | {row.bound} |"
 
 
 def say(text: str) -> None:

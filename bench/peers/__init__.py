@@ -1,0 +1,1 @@
+"""Greenroom beside two well-known servers, under one load, in one run."""
