@@ -68,6 +68,7 @@ class Rooms:
         self._pool = _pool(settings, database_url, limits.read_connections)
         self._send_pool = _pool(settings, database_url, limits.send_connections)
         self._feed_pool = _pool(settings, database_url, limits.feed_connections, PINNED_PLANS)
+        self._ack_pool = _pool(settings, database_url, limits.ack_connections)
         self.bus: Bus = _bus(settings, database_url)
 
         def wake(user_ids: Iterable[str]) -> None:
@@ -81,7 +82,7 @@ class Rooms:
             limits=limits,
         )
         self.store: ConversationStore = PostgresConversations(
-            *(self._pool, self._send_pool, self._feed_pool),
+            *(self._pool, self._send_pool, self._feed_pool, self._ack_pool),
             clock=clock,
             randomness=randomness,
             limits=limits,
@@ -111,7 +112,7 @@ class Rooms:
 
     async def __aenter__(self) -> Self:
         async with unavailable_on_failure():
-            for pool in (self._pool, self._send_pool, self._feed_pool):
+            for pool in (self._pool, self._send_pool, self._feed_pool, self._ack_pool):
                 await pool
         return self
 

@@ -6,6 +6,7 @@ means now.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -16,8 +17,10 @@ from functools import partial
 from types import FrameType
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 
 from greenroom.kernel.limits import Limits
+from greenroom.platform.http.acceptor import Acceptor
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.guard import GuardedProtocol
 from greenroom.platform.http.socket_protocol import SocketProtocol
@@ -34,6 +37,11 @@ OnReady = Callable[[int], None]
 BACKLOG = 2048
 # Longer than the idle timeout of common load balancers, so that they close first.
 KEEP_ALIVE_S = 75
+
+# Young objects are looked at as ever; the third number means: never by itself.
+COLLECTOR_THRESHOLDS = (10_000, 20, 1_000_000)
+# Every ten minutes, in ticks of a tenth of a second.
+FULL_COLLECTION_TICKS = 6000
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -105,6 +113,15 @@ def supervise(
     return supervisor.run()
 
 
+def spare_the_collector() -> None:
+    """A full collection looks at every object there is, and thousands of connections are many: it
+    would hold up everybody for a tenth of a second whenever a crowd comes. What was made until now
+    stays for good; full collections come at their own time, see `FULL_COLLECTION_TICKS`."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+
+
 def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -170,11 +187,36 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's, with an acceptor of our own in the place of the event loop's."""
         self._watch_parent()
-        await super().startup(sockets)
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(STARTUP_FAILURE)
+        app: HttpApp = self.config.loaded_app
+        per_turn = app.limits.accepts_per_turn
+        self.servers = []
+        for listener in sockets or []:
+            acceptor = Acceptor(listener, self._new_protocol, per_turn=per_turn, backlog=BACKLOG)
+            acceptor.start()
+            self.servers.append(acceptor)  # type: ignore[arg-type]
+        spare_the_collector()
+        self.started = True
         log.info("listening", extra={"port": self._port, "pid": os.getpid()})
         if self._on_ready is not None:
             self._on_ready(self._port)
+
+    def _new_protocol(self) -> asyncio.Protocol:
+        return GuardedProtocol(
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            _loop=asyncio.get_running_loop(),
+        )
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % FULL_COLLECTION_TICKS == FULL_COLLECTION_TICKS - 1:
+            gc.collect()
+        return await super().on_tick(counter)
 
     def _watch_parent(self) -> None:
         """A worker stops when its supervisor is gone, however that ended: the pipe then closes."""

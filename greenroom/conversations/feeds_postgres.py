@@ -17,7 +17,7 @@ from greenroom.conversations.store import Changes, FeedPosition
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.limits import Limits
 from greenroom.platform.group_commit import GroupCommit
-from greenroom.platform.postgres import unavailable_on_failure
+from greenroom.platform.postgres import Session, unavailable_on_failure
 
 Wake = Callable[[Iterable[str]], None]
 
@@ -38,8 +38,12 @@ class Acknowledgement(NamedTuple):
 
 
 class PostgresFeeds:
-    def __init__(self, pool: Pool, *, clock: Clock, limits: Limits, wake: Wake) -> None:
+    def __init__(
+        self, pool: Pool, ack_pool: Pool, *, clock: Clock, limits: Limits, wake: Wake
+    ) -> None:
         self._pool = pool
+        # Of their own: an acknowledgement waits for the disk, and no reader for that.
+        self._ack_pool = ack_pool
         self._clock = clock
         self._limits = limits
         self._wake = wake
@@ -47,36 +51,15 @@ class PostgresFeeds:
         self._acks: GroupCommit[Acknowledgement, int | None] = GroupCommit(
             self._acknowledge,
             _viewer_of,
-            writers=1,
+            writers=limits.ack_connections,
             batch_limit=limits.ack_batch,
             queue_limit=limits.ack_queue,
         )
 
     @unavailable_on_failure()
     async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
-        viewers = [each.viewer for each in positions]
-        numbers = [each.since.n if each.since is not None else 0 for each in positions]
         async with self._pool.acquire() as conn:
-            rows = await conn.fetch(sql.CHANGES_OF_MANY, viewers, numbers, limit + 1)
-            changed = {
-                (viewers[row["place"] - 1], row["f_thread_id"])
-                for row in rows
-                if row["type"] == EventType.THREAD_CHANGED
-            }
-            threads: dict[str, dict[str, Thread]] = {}
-            if changed:
-                pairs = sorted(changed)
-                found = await conn.fetch(
-                    sql.THREADS_OF_MANY, [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-                )
-                for row in found:
-                    of_viewer = threads.setdefault(row["i_user_id"], {})
-                    of_viewer[row["thread_id"]] = thread_from(row)
-        pages = groupby(rows, key=lambda row: row["place"])
-        return [
-            changes_from(list(page), each.since, limit, threads.get(each.viewer, {}), self._clock())
-            for each, (_, page) in zip(positions, pages, strict=True)
-        ]
+            return await read_changes(conn, positions, limit, self._clock())
 
     @unavailable_on_failure()
     async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
@@ -92,7 +75,7 @@ class PostgresFeeds:
     @unavailable_on_failure()
     async def _acknowledge(self, acks: Sequence[Acknowledgement]) -> Sequence[int | None]:
         """How far each has come; None for those who were there before, or whose cursor is wrong."""
-        async with self._pool.acquire() as conn:
+        async with self._ack_pool.acquire() as conn:
             if any(ack.up_to.epoch != self._epoch for ack in acks):
                 self._epoch = await conn.fetchval(sql.EPOCH)
             known = [ack for ack in acks if ack.up_to.epoch == self._epoch]
@@ -110,17 +93,49 @@ class PostgresFeeds:
 
     async def close(self) -> None:
         await self._acks.drain()
+        await self._ack_pool.close()
         await self._pool.close()
 
 
-def changes_from(
+async def read_changes(
+    conn: Session, positions: Sequence[FeedPosition], limit: int, now_ms: int
+) -> list[Changes]:
+    viewers = [each.viewer for each in positions]
+    numbers = [each.since.n if each.since is not None else 0 for each in positions]
+    rows = await conn.fetch(sql.CHANGES, viewers, numbers, limit + 1)
+    threads = await _changed_threads(conn, viewers, rows)
+    pages = groupby(rows, key=lambda row: row["place"])
+    return [
+        _changes_from(list(page), each.since, limit, threads.get(each.viewer, {}), now_ms)
+        for each, (_, page) in zip(positions, pages, strict=True)
+    ]
+
+
+async def _changed_threads(
+    conn: Session, viewers: Sequence[str], rows: Sequence[Record]
+) -> dict[str, dict[str, Thread]]:
+    """Threads that an event is about, by viewer: only these events carry one."""
+    changed = {
+        (viewers[row["place"] - 1], row["f_thread_id"])
+        for row in rows
+        if row["type"] == EventType.THREAD_CHANGED
+    }
+    threads: dict[str, dict[str, Thread]] = {}
+    if changed:
+        of_viewers, ids = zip(*sorted(changed), strict=True)
+        for row in await conn.fetch(sql.THREADS_OF_MANY, of_viewers, ids):
+            threads.setdefault(row["i_user_id"], {})[row["thread_id"]] = thread_from(row)
+    return threads
+
+
+def _changes_from(
     rows: Sequence[Record],
     since: Cursor | None,
     limit: int,
     threads: dict[str, Thread],
     now_ms: int,
 ) -> Changes:
-    """One viewer's rows of `CHANGES` or `CHANGES_OF_MANY`, of which there is always one."""
+    """One viewer's rows, of which there is always one."""
     head = head_of(rows[0])
     acked = Cursor(head.epoch, rows[0]["acked_n"])
     if since is not None and not _is_kept(since, head, rows[0]["pruned_n"]):

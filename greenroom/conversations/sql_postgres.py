@@ -137,58 +137,43 @@ MESSAGE = f"""
 select {MESSAGE_COLUMNS} from me join message m on {_VISIBLE} and m.message_id = $3
 """
 
-# The feed after a number, each event with the message and inbox row as this viewer sees them now.
-# Always at least one row, for the head. What a viewer has lost sight of comes back empty.
+# Feeds after a number: $1 are the viewers, $2 the numbers that they are at. Each event comes with
+# the message and inbox row as its viewer sees them now; what a viewer has lost sight of comes back
+# empty. Always at least one row for each, for the head.
+#
+# Each row is found by its whole key, step by step (`offset 0` keeps the planner from merging the
+# steps): a plan made while the tables were small must not become a scan when they are not.
 CHANGES = f"""
-with head as materialized (
-    select {_HEAD_COLUMNS},
-        coalesce((select pruned_n from feed_head where user_id = $1), 0) as pruned_n,
-        coalesce((select acked_n from feed_head where user_id = $1), 0) as acked_n
-),
-page as materialized (
-    select * from feed where user_id = $1 and n > $2 order by n limit $3
-)
-select head.epoch, head.last_n, head.pruned_n, head.acked_n,
+select a.place, e.epoch, coalesce(h.last_n, 0) as last_n, coalesce(h.pruned_n, 0) as pruned_n,
+    coalesce(h.acked_n, 0) as acked_n,
     f.n, f.type, f.thread_id as f_thread_id, f.message_id as f_message_id, f.actor, f.at,
     {MESSAGE_COLUMNS}, {_INBOX_COLUMNS}
-from head
-left join page f on true
-left join inbox_index i on i.user_id = $1 and i.thread_id = f.thread_id
-left join thread t on t.thread_id = i.thread_id
-{_INBOX_JOINS}
-left join message m on m.thread_id = f.thread_id and m.message_id = f.message_id
-    and i.thread_id is not null and m.message_id > me.visible_after_id
-    and (m.visible_to is null or $1 = any (m.visible_to))
-order by f.n
-"""
-
-# The same for several people at once: $1 are the viewers, $2 the numbers that they are at. Run on
-# connections whose plans are pinned to index look-ups, see `feeds_postgres.py`.
-CHANGES_OF_MANY = f"""
-with head as materialized (
-    select a.place, a.user_id, a.n as since_n, (select epoch from feed_epoch) as epoch,
-        coalesce(h.last_n, 0) as last_n, coalesce(h.pruned_n, 0) as pruned_n,
-        coalesce(h.acked_n, 0) as acked_n
-    from unnest($1::text[], $2::bigint[]) with ordinality as a (user_id, n, place)
-    left join feed_head h on h.user_id = a.user_id
-),
-page as materialized (
-    select head.place, f.* from head cross join lateral (
-        select * from feed where feed.user_id = head.user_id and feed.n > head.since_n
-        order by feed.n limit $3) f
-)
-select head.place, head.epoch, head.last_n, head.pruned_n, head.acked_n,
-    f.n, f.type, f.thread_id as f_thread_id, f.message_id as f_message_id, f.actor, f.at,
-    {MESSAGE_COLUMNS}, {_INBOX_COLUMNS}
-from head
-left join page f on f.place = head.place
-left join inbox_index i on i.user_id = head.user_id and i.thread_id = f.thread_id
-left join thread t on t.thread_id = i.thread_id
-{_INBOX_JOINS}
-left join message m on m.thread_id = f.thread_id and m.message_id = f.message_id
-    and i.thread_id is not null and m.message_id > me.visible_after_id
-    and (m.visible_to is null or i.user_id = any (m.visible_to))
-order by head.place, f.n
+from unnest($1::text[], $2::bigint[]) with ordinality as a (user_id, n, place)
+cross join feed_epoch e
+left join lateral (
+    select last_n, pruned_n, acked_n from feed_head where user_id = a.user_id offset 0) h on true
+left join lateral (
+    select * from feed where feed.user_id = a.user_id and feed.n > a.n
+    order by feed.n limit $3) f on true
+left join lateral (
+    select * from inbox_index
+    where inbox_index.user_id = a.user_id and inbox_index.thread_id = f.thread_id
+    offset 0) i on true
+left join lateral (
+    select kind from thread where thread.thread_id = i.thread_id offset 0) t on true
+left join lateral (
+    select muted_until, last_read_id, last_read_ts, visible_after_id from thread_participant p
+    where p.thread_id = i.thread_id and p.user_id = i.user_id offset 0) me on true
+left join lateral (
+    select * from message
+    where message.thread_id = i.thread_id and message.message_id = i.last_message_id
+    offset 0) l on true
+left join lateral (
+    select * from message
+    where message.thread_id = i.thread_id and message.message_id = f.message_id
+    offset 0) m on m.message_id > me.visible_after_id
+        and (m.visible_to is null or i.user_id = any (m.visible_to))
+order by a.place, f.n
 """
 
 # Threads of several viewers: $1 the viewers, $2 a thread for each.

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypeVar
 
-from asyncpg import Pool, Record
+from asyncpg import Pool
 
 from greenroom.conversations import sql_postgres as sql
-from greenroom.conversations.feeds_postgres import PostgresFeeds, Wake, changes_from, head_of
+from greenroom.conversations.feeds_postgres import PostgresFeeds, Wake, head_of, read_changes
 from greenroom.conversations.inbox_postgres import InboxQuery
 from greenroom.conversations.model import (
     PARTIES,
@@ -73,6 +73,7 @@ class PostgresConversations(PostgresPairs):
         pool: Pool,
         send_pool: Pool,
         feed_pool: Pool,
+        ack_pool: Pool,
         *,
         clock: Clock,
         randomness: Randomness,
@@ -84,7 +85,7 @@ class PostgresConversations(PostgresPairs):
         self._sends = SendBatches(
             send_pool, clock=clock, randomness=randomness, limits=limits, wake=wake
         )
-        self._feeds = PostgresFeeds(feed_pool, clock=clock, limits=limits, wake=wake)
+        self._feeds = PostgresFeeds(feed_pool, ack_pool, clock=clock, limits=limits, wake=wake)
 
     async def append(self, send: Send) -> Sent:
         appended = await self._sends.submit(send)
@@ -174,11 +175,10 @@ class PostgresConversations(PostgresPairs):
 
     @unavailable_on_failure()
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
-        start = since.n if since is not None else 0
+        position = FeedPosition(viewer, since)
         async with self._pool.acquire() as conn:
-            rows = await conn.fetch(sql.CHANGES, viewer, start, limit + 1)
-            threads = await self._threads_of(conn, viewer, rows)
-        return changes_from(rows, since, limit, threads, self._clock())
+            [changes] = await read_changes(conn, [position], limit, self._clock())
+        return changes
 
     async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
         return await self._feeds.changes_of_many(positions, limit)
@@ -188,15 +188,6 @@ class PostgresConversations(PostgresPairs):
 
     async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
         await self._feeds.acknowledge(viewer, up_to)
-
-    async def _threads_of(
-        self, conn: Session, viewer: str, rows: Sequence[Record]
-    ) -> dict[str, Thread]:
-        changed = {r["f_thread_id"] for r in rows if r["type"] == EventType.THREAD_CHANGED}
-        if not changed:
-            return {}
-        found = await conn.fetch(sql.THREADS, viewer, sorted(changed))
-        return {row["thread_id"]: thread_from(row) for row in found}
 
     # Changes.
 

@@ -45,6 +45,7 @@ class Limits:
     read_connections: int = 8
     statement_timeout_ms: int = 15_000
     feed_connections: int = 2
+    ack_connections: int = 1
     feed_batch: int = 64
     feed_page: int = 50
     feed_recheck_s: int = 10
@@ -59,7 +60,9 @@ class Limits:
     streams: int = 20_000
     streams_per_user: int = 20
     opening_streams: int = 2000
-    opened_streams_per_s: int = 1000
+    opened_streams_per_s: int = 400
+    opened_streams_at_once: int = 20
+    accepts_per_turn: int = 8
     sync_wait_s: int = 30
     heartbeat_s: int = 20
     silence_s: int = 20

@@ -118,6 +118,12 @@ class Follower:
         if self._state is not _State.CLOSED:
             self._state = _State.CLOSED
             self._feeds.forget(self)
+            # They refer to the connection that refers to this.
+            self._deliver, self._fail = _ignore, None
+
+
+def _ignore(_changes: Changes) -> None:
+    pass
 
 
 class Feeds:

@@ -38,6 +38,12 @@ class Watching:
         self._is_closed = True
         if self._watch is not None:
             self._watch.close()
+        # It refers to the connection that refers to this.
+        self._tell = _ignore
+
+
+def _ignore(_event: Ephemeral) -> None:
+    pass
 
 
 def watched_in(text: str | None, limits: Limits) -> list[str]:

@@ -50,6 +50,7 @@ def postgres_adapter(url: str) -> OpenStore:
             await pool(limits.read_connections),
             await pool(limits.send_connections),
             await pool(limits.feed_connections, PINNED_PLANS),
+            await pool(limits.ack_connections),
             clock=clock,
             randomness=randomness,
             limits=limits,

@@ -119,7 +119,9 @@ class TestConnections:
         self, api: Api, new_server: NewServer
     ) -> None:
         people = await api.people(*(f"person{number}" for number in range(6)))
-        async with new_server(opening_streams=1, opened_streams_per_s=1) as small:
+        async with new_server(
+            opening_streams=1, opened_streams_per_s=1, opened_streams_at_once=1
+        ) as small:
             answers: list[httpx.Response] = []
 
             async def attempt(transport: str, person: Person) -> None:

@@ -166,8 +166,10 @@ class HttpApp:
         self._redeem = redeem
         self._sockets = {each.path.encode("ascii"): _SocketRoute(each) for each in sockets}
         self._on_drain = on_drain
-        self._openings = Openings(
-            per_s=self.limits.opened_streams_per_s, waiting=self.limits.opening_streams
+        self.openings = Openings(
+            per_s=self.limits.opened_streams_per_s,
+            at_once=self.limits.opened_streams_at_once,
+            waiting=self.limits.opening_streams,
         )
         self._cors = Cors(allowed_origins)
         self._answers = AnswerEncoder(self._cors)
@@ -234,8 +236,8 @@ class HttpApp:
             return self._options(exchange, place)
         exchange.template, exchange.counts_time = route.endpoint.path, route.counts_time
         if route.endpoint.tickets:
-            async with self._openings.turn():
-                exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+            await self.openings.turn()
+            exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
         elif route.admits is not None:
             exchange.caller = await self._admit(exchange, route.admits)
         call = await self._read(exchange, route, values, scope, receive)
@@ -294,14 +296,13 @@ class HttpApp:
         exchange.template = route.endpoint.path
         if not self._cors.allows_socket(exchange.headers):
             raise Forbidden("Pages of this origin may not connect; see GREENROOM_ALLOWED_ORIGINS.")
-        async with self._openings.turn():
-            exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
-            query = route.read_query(scope["query_string"])
-            call = Call(
-                *(exchange.caller, {}, None, query, None, b""),
-                *(exchange.corr_id, route.name, exchange.headers),
-            )
-            return await route.endpoint.handler(call)
+        exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+        query = route.read_query(scope["query_string"])
+        call = Call(
+            *(exchange.caller, {}, None, query, None, b""),
+            *(exchange.corr_id, route.name, exchange.headers),
+        )
+        return await route.endpoint.handler(call)
 
     async def _refuse_socket(self, exchange: _Exchange, error: Exception, send: Send) -> None:
         head, body = self._encode(exchange, self._refuse(exchange, error))

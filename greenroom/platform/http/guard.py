@@ -12,7 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from greenroom.kernel.errors import InvalidRequest, Problem
+from greenroom.kernel.errors import InvalidRequest, Problem, Unavailable
 from greenroom.platform.http.problems import HeadTooLarge, RequestTooSlow
 from greenroom.platform.http.protocol import Coalesced, CoalescingProtocol
 from greenroom.platform.http.socket_protocol import SocketProtocol
@@ -109,18 +109,36 @@ class GuardedProtocol(CoalescingProtocol):
         self.cycle.keep_alive = False
 
     def handle_websocket_upgrade(self) -> None:
-        """From here on another protocol keeps the time, and nothing of this one is kept for it: an
-        idle WebSocket is cheap because it does not drag an HTTP parser along."""
+        """Waits for its turn first: until then it has cost next to nothing."""
         self._is_handed_over = True
         self._stop_clock()
-        self.connections.discard(self)
+        self.transport.pause_reading()
+        try:
+            self.app.openings.admit(self._hand_over)
+        except Unavailable as refusal:
+            self.transport.write(self.app.refuse_unread(refusal))
+            self.transport.close()
+
+    def _hand_over(self) -> None:
+        """From here on another protocol keeps the time, and nothing of this one is kept for it: an
+        idle WebSocket is cheap because it does not drag an HTTP parser along."""
         raw = self.transport.raw  # type: ignore[attr-defined]
+        self.connections.discard(self)
+        if raw.is_closing():
+            return
         protocol = SocketProtocol(
             config=self.config, server_state=self.server_state, app_state=self.app_state
         )
         protocol.connection_made(Coalesced(raw, self.loop, raw.close))  # type: ignore[arg-type]
-        protocol.data_received(self._request_as_sent())
         raw.set_protocol(protocol)
+        raw.resume_reading()
+        protocol.data_received(self._request_as_sent())
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Without the references to each other that only the garbage collector would find."""
+        self.parser = self.transport = self.flow = None  # type: ignore[assignment]
+        self.scope = self.headers = None  # type: ignore[assignment]
 
     def _request_as_sent(self) -> bytes:
         lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/1.1"]
