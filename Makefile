@@ -42,7 +42,7 @@ bench: setup ## Measure, as ratios against named limits
 	$(BIN)/python -m bench
 
 torture: setup ## Fault tests and generated histories with full counts (long)
-	GREENROOM_TORTURE=full $(BIN)/pytest -s tests/torture tests/contract
+	GREENROOM_TORTURE=full $(BIN)/pytest -s tests/torture tests/contract tests/client
 
 lock: setup ## Resolve the dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \

@@ -1,0 +1,160 @@
+"""What a client knows from the events that it was told of."""
+
+from typing import Any
+
+from greenroom.client import State
+
+Json = dict[str, Any]
+
+
+def message(seq: int, thread_id: str = "thr_1", **more: Any) -> Json:
+    told = {"id": f"{thread_id}:{seq}", "thread_id": thread_id, "seq": seq, "author_id": "mia"}
+    return {**told, "body": f"text {seq}", **more}
+
+
+def told(kind: str, thread_id: str = "thr_1", **nouns: Any) -> Json:
+    return {"type": kind, "cursor": "c", "at": "…", "thread_id": thread_id, **nouns}
+
+
+def thread(thread_id: str = "thr_1", **more: Any) -> Json:
+    people = [{"user_id": "mia", "last_read": None}, {"user_id": "tom", "last_read": None}]
+    return {"id": thread_id, "participants": people, "state": "open", **more}
+
+
+def seqs(state: State, thread_id: str = "thr_1") -> list[int]:
+    return [each["seq"] for each in state.messages(thread_id)]
+
+
+def test_the_last_fifty_messages_are_kept_in_order() -> None:
+    state = State()
+    for seq in range(1, 81):
+        state.apply(told("message.new", message=message(seq)))
+    assert seqs(state) == [*range(31, 81)]
+
+
+def test_edits_and_tombstones_stand_in_their_place() -> None:
+    state = State()
+    for seq in (1, 2, 3):
+        state.apply(told("message.new", message=message(seq)))
+    state.apply(told("message.edited", message=message(2, body="better")))
+    state.apply(told("message.deleted", message=message(1, body="", deleted_at="…")))
+    assert [each["body"] for each in state.messages("thr_1")] == ["", "better", "text 3"]
+
+
+def test_an_edit_of_what_is_not_known_leaves_no_hole() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(60)))
+    state.apply(told("message.edited", message=message(2)))
+    assert seqs(state) == [60]
+
+
+def test_inbox_rows_and_threads_are_kept_current() -> None:
+    state = State()
+    state.apply(told("thread.changed", thread=thread(subject="Shoot")))
+    row = {"unread_count": 1, "state": "awaiting_reply", "last_sender_id": "mia"}
+    state.apply(told("message.new", message=message(1), inbox=row))
+    assert state.inbox("thr_1") == row
+    known = state.thread("thr_1")
+    assert known is not None
+    assert (known["subject"], known["state"], known["last_sender_id"]) == (
+        "Shoot",
+        "awaiting_reply",
+        "mia",
+    )
+
+
+def test_receipts_move_the_marks_of_one_participant() -> None:
+    state = State()
+    state.apply(told("thread.changed", thread=thread()))
+    for kind in ("delivered", "read"):
+        mark = {"user_id": "tom", "kind": kind, "message_id": "thr_1:1", "seq": 1, "at": "…"}
+        state.apply(told("receipt", receipt=mark))
+    known = state.thread("thr_1")
+    assert known is not None
+    mia, tom = known["participants"]
+    assert tom["last_read"] == tom["last_delivered"] == {"message_id": "thr_1:1", "at": "…"}
+    assert mia["last_read"] is None
+
+
+def test_events_of_other_threads_and_receipts_without_a_thread_do_no_harm() -> None:
+    state = State()
+    mark = {"user_id": "tom", "kind": "read", "message_id": "thr_1:1", "seq": 1, "at": "…"}
+    state.apply(told("receipt", receipt=mark))
+    state.apply(told("something.new", thread_id="thr_2"))
+    state.apply({"type": "something.else", "cursor": "c"})
+    assert state.thread("thr_1") is None
+
+
+def test_a_thread_that_one_left_is_forgotten() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(1)))
+    state.apply(told("thread.changed"))
+    assert (seqs(state), state.thread_ids()) == ([], [])
+
+
+def test_a_reset_forgets_everything() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(1)))
+    state.apply({"type": "typing", "thread_id": "thr_1", "user_id": "mia", "on": True})
+    state.apply({"type": "reset", "cursor": "c", "at": "…"})
+    assert (state.thread_ids(), state.typing("thr_1")) == ([], [])
+
+
+def test_the_least_recently_used_threads_make_room() -> None:
+    state = State(threads=2)
+    for thread_id in ("thr_1", "thr_2"):
+        state.apply(told("message.new", thread_id, message=message(1, thread_id)))
+    assert seqs(state, "thr_1") == [1]
+    state.apply(told("message.new", "thr_3", message=message(1, "thr_3")))
+    assert state.thread_ids() == ["thr_1", "thr_3"]
+
+
+def test_typing_ends_with_a_sign_with_the_message_or_with_the_connection() -> None:
+    state = State()
+
+    def type_now() -> None:
+        state.apply({"type": "typing", "thread_id": "thr_1", "user_id": "mia", "on": True})
+        assert state.typing("thr_1") == ["mia"]
+
+    type_now()
+    state.apply({"type": "typing", "thread_id": "thr_1", "user_id": "mia", "on": False})
+    assert state.typing("thr_1") == []
+    type_now()
+    state.apply(told("message.new", message=message(1)))
+    assert state.typing("thr_1") == []
+    type_now()
+    state.apply({"type": "presence", "thread_id": "thr_1", "user_id": "tom", "online": True})
+    assert state.online("thr_1") == ["tom"]
+    state.forget_ephemeral()
+    assert (state.typing("thr_1"), state.online("thr_1")) == ([], [])
+
+
+def test_a_load_does_not_undo_what_events_told_while_it_was_on_its_way() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(1), inbox={"unread_count": 1}))
+    mark = state.mark()
+    state.apply(told("message.edited", message=message(1, body="newer"), inbox={"unread_count": 0}))
+    state.load_messages("thr_1", [message(1), message(2)], mark)
+    state.load_threads([{"thread": thread(), "inbox": {"unread_count": 1}}], mark)
+    assert [each["body"] for each in state.messages("thr_1")] == ["newer", "text 2"]
+    assert state.inbox("thr_1") == {"unread_count": 0}
+
+
+def test_a_load_replaces_what_no_event_touched_meanwhile() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(1)))
+    mark = state.mark()
+    state.load_messages("thr_1", [message(1, body="edited while away")], mark)
+    items = [{"thread": thread(each), "inbox": {"unread_count": 0}} for each in ("thr_1", "thr_2")]
+    state.load_threads(items, mark)
+    assert [each["body"] for each in state.messages("thr_1")] == ["edited while away"]
+    assert state.thread_ids() == ["thr_2", "thr_1"]
+
+
+def test_ones_own_send_shows_at_once_and_only_once() -> None:
+    state = State()
+    state.note_sent(message(1))
+    state.apply(told("message.new", message=message(1)))
+    state.apply(told("message.edited", message=message(1, body="newer")))
+    state.note_sent(message(1))
+    assert [each["body"] for each in state.messages("thr_1")] == ["newer"]
