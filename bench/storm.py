@@ -1,7 +1,9 @@
 """What quiet connections cost, and what those who are inside feel when all others come back."""
 
 import asyncio
+import re
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +20,7 @@ from bench.senders import BODY, Senders, percentile_between, send_request
 SENDERS = 32
 SENDS_PER_S = 200
 WARM_UP_S = 2
+LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,27 @@ async def _run_course(server: Product, others: Crowd, scale: Scale, course: Cour
     course.cut_s = time.perf_counter()
     await others.cut()
     await _add_missed(server.database_url, scale.people // 2)
+    # What the cut itself costs is a row of its own.
+    await asyncio.to_thread(_wait_until_noticed, server.port)
     course.back_s = time.perf_counter()
     try:
         course.result = await others.come_back()
     finally:
         course.over_s = time.perf_counter()
+
+
+def _wait_until_noticed(port: int) -> None:
+    while _open_connections(port):
+        time.sleep(LOOK_S)
+
+
+def _open_connections(port: int) -> int:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    counts = re.findall(
+        r'^greenroom_streams_open\{transport="websocket"\} (.+)$', text, re.MULTILINE
+    )
+    return int(sum(float(count) for count in counts))
 
 
 def _sends_until_over(server: Product, scale: Scale, course: Course) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ BACKLOG = 2048
 KEEP_ALIVE_S = 75
 
 # Young objects are looked at as ever; the third number means: never by itself.
-COLLECTOR_THRESHOLDS = (10_000, 20, 1_000_000)
+COLLECTOR_THRESHOLDS = (2_000, 10, 1_000_000)
 # Every ten minutes, in ticks of a tenth of a second.
 FULL_COLLECTION_TICKS = 6000
 
@@ -193,10 +193,16 @@ class _Server(uvicorn.Server):
         if self.lifespan.should_exit:
             sys.exit(STARTUP_FAILURE)
         app: HttpApp = self.config.loaded_app
-        per_turn = app.limits.accepts_per_turn
+        limits = app.limits
         self.servers = []
         for listener in sockets or []:
-            acceptor = Acceptor(listener, self._new_protocol, per_turn=per_turn, backlog=BACKLOG)
+            acceptor = Acceptor(
+                listener,
+                self._new_protocol,
+                per_s=limits.accepts_per_s,
+                at_once=limits.accepts_at_once,
+                backlog=BACKLOG,
+            )
             acceptor.start()
             self.servers.append(acceptor)  # type: ignore[arg-type]
         spare_the_collector()

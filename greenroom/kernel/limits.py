@@ -60,9 +60,10 @@ class Limits:
     streams: int = 20_000
     streams_per_user: int = 20
     opening_streams: int = 2000
-    opened_streams_per_s: int = 400
+    opened_streams_per_s: int = 250
     opened_streams_at_once: int = 20
-    accepts_per_turn: int = 8
+    accepts_per_s: int = 1500
+    accepts_at_once: int = 50
     sync_wait_s: int = 30
     heartbeat_s: int = 20
     silence_s: int = 20

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from greenroom.presence.model import Pair, Snapshot
 
-SEEN_BATCH = 1000
+SEEN_BATCH = 100
 LOOK_BATCH = 500
 
 

@@ -56,6 +56,7 @@ class Realtime:
         self._randomness = randomness
         self._bus = bus
         self._seen_now: set[str] = set()
+        self._acks_waiting: dict[str, Cursor] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._beating: asyncio.Task[None] | None = None
         self._beats = 0
@@ -80,8 +81,18 @@ class Realtime:
                 log.warning("an acknowledgement could not be kept just now")
 
     def acknowledge_soon(self, user_id: str, since: Cursor | None, changes: Changes) -> None:
-        if since is not None and since.n > changes.acked.n:
-            self.spawn(self.acknowledge(user_id, since, changes))
+        """With the next beat, together with others: whoever connects can wait for a second to be
+        known to have what they have, and senders need the disk now."""
+        if since is not None and since.epoch == changes.acked.epoch and since.n > changes.acked.n:
+            before = self._acks_waiting.get(user_id)
+            if before is None or before.n < since.n:
+                self._acks_waiting[user_id] = since
+
+    async def _write_acks(self) -> None:
+        waiting, self._acks_waiting = self._acks_waiting, {}
+        await asyncio.gather(
+            *(self.conversations.acknowledge(user, since) for user, since in waiting.items())
+        )
 
     async def authenticate_again(self, user_id: str, token: str) -> float:
         """When the fresh token ends. Raises Unauthenticated, also for another person's."""
@@ -145,6 +156,7 @@ class Realtime:
         recheck_s = limits.feed_recheck_s if self._bus.is_connected else BEAT_S
         for every_s, work in (
             (BEAT_S, self._write_seen),
+            (BEAT_S, self._write_acks),
             (recheck_s, self._recheck),
             (limits.presence_refresh_s, self._refresh_presence),
             (GONE_CHECK_S, self._end_gone),

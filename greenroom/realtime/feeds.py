@@ -21,6 +21,8 @@ from greenroom.kernel.limits import Limits
 log = logging.getLogger("greenroom.realtime")
 
 RETRY_MOST_S = 1.0
+# Writing to many is work for the event loop, and others are waiting for theirs.
+TAKEN_PER_TURN = 8
 
 Deliver = Callable[[Changes], None]
 Fail = Callable[[Exception], None]
@@ -187,7 +189,9 @@ class Feeds:
                     follower.retry()
                 continue
             self._is_failing = False
-            for follower, changes in zip(followers, pages, strict=True):
+            for place, (follower, changes) in enumerate(zip(followers, pages, strict=True)):
+                if place % TAKEN_PER_TURN == TAKEN_PER_TURN - 1:
+                    await asyncio.sleep(0)
                 follower.take(changes)
         # In the same step as the last look at the queue: whoever queues after it finds us idle.
         self._idle_readers += 1

@@ -18,7 +18,7 @@ Person = Callable[[], str]
 
 
 class Counted:
-    """A store with one connection each for reads, sends, feeds and acks, whose statements are counted."""
+    """A store with one connection for each purpose, whose statements are counted."""
 
     def __init__(self, store: PostgresConversations) -> None:
         self.store = store

@@ -1,7 +1,8 @@
-"""Accepting connections a few per turn of the loop.
+"""Accepting connections one per turn of the loop, and no faster than their requests can be read.
 
 The event loop's own server accepts all that wait before it does anything else, and a crowd of
-thousands is a long time. Here those who are inside get their turn between any two handfuls.
+thousands is a long time. Here those who are inside get their turn between any two newcomers. Those
+who are not yet accepted wait in the kernel, where they cost nothing.
 """
 
 import asyncio
@@ -22,12 +23,15 @@ class Acceptor:
         listener: socket.socket,
         new_protocol: Callable[[], asyncio.Protocol],
         *,
-        per_turn: int,
+        per_s: int,
+        at_once: int,
         backlog: int,
     ) -> None:
         self._listener = listener
         self._new_protocol = new_protocol
-        self._per_turn = per_turn
+        self._gap_s = 1 / per_s
+        self._ahead_s = at_once / per_s
+        self._next_s = 0.0
         self._backlog = backlog
         self._loop = asyncio.get_running_loop()
         self._beginning: set[asyncio.Task[None]] = set()
@@ -39,18 +43,23 @@ class Acceptor:
         self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(self._per_turn):
-            try:
-                connection, _address = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                # Nobody waits, or another process was faster.
-                return
-            except OSError:
-                self._pause()
-                return
-            task = self._loop.create_task(self._begin(connection))
-            self._beginning.add(task)
-            task.add_done_callback(self._beginning.discard)
+        try:
+            connection, _address = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            # Nobody waits, or another process was faster.
+            return
+        except OSError:
+            # No file descriptors are left: those who wait can wait a little longer.
+            log.warning("cannot accept connections just now; trying again")
+            self._pause(FULL_PAUSE_S)
+            return
+        task = self._loop.create_task(self._begin(connection))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+        now_s = self._loop.time()
+        self._next_s = max(self._next_s, now_s - self._ahead_s) + self._gap_s
+        if self._next_s > now_s:
+            self._pause(self._next_s - now_s)
 
     async def _begin(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -60,11 +69,9 @@ class Acceptor:
         except OSError:
             connection.close()
 
-    def _pause(self) -> None:
-        """No file descriptors are left: those who wait can wait a little longer."""
-        log.warning("cannot accept connections just now; trying again")
+    def _pause(self, pause_s: float) -> None:
         self._loop.remove_reader(self._listener)
-        self._loop.call_later(FULL_PAUSE_S, self._go_on)
+        self._loop.call_later(pause_s, self._go_on)
 
     def _go_on(self) -> None:
         if not self._is_closed:

@@ -34,7 +34,7 @@ class Openings:
         self._chance = chance
         self._queue: deque[Callable[[], None]] = deque()
         self._next_s = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
 
     def admit(self, enter: Callable[[], None]) -> None:
         """Calls `enter` when it is its turn. Raises Unavailable when too many wait."""
@@ -46,14 +46,17 @@ class Openings:
             self._let_in()
 
     def _let_in(self) -> None:
+        """One at a time: also between two who are both due, others get their turn of the loop."""
         loop = asyncio.get_running_loop()
         now_s = loop.time()
-        self._timer = None
         self._next_s = max(self._next_s, now_s - self._ahead_s)
-        while self._queue and self._next_s <= now_s:
+        if self._queue and self._next_s <= now_s:
             self._next_s += self._gap_s
             self._queue.popleft()()
-        if self._queue:
+        self._timer = None
+        if self._queue and self._next_s <= now_s:
+            self._timer = loop.call_soon(self._let_in)
+        elif self._queue:
             self._timer = loop.call_at(self._next_s, self._let_in)
 
     async def turn(self) -> None:
