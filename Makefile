@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup run test check format bench torture lock clean
+.PHONY: help setup run test check format bench bench-peers torture lock clean
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## Make the virtual environment with the locked dependencies
 
@@ -40,6 +40,9 @@ format: setup ## Format the code
 
 bench: setup ## Measure, as ratios against named limits
 	$(BIN)/python -m bench
+
+bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (optional, root for apt)
+	$(BIN)/python -m bench.peers
 
 torture: setup ## Fault tests and generated histories with full counts (long)
 	GREENROOM_TORTURE=full $(BIN)/pytest -s tests/torture tests/contract tests/client

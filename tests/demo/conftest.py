@@ -33,7 +33,8 @@ async def new_database(postgres_url: str, template_database: str) -> AsyncIterat
 
     yield make
     for name in made:
-        await run_on(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+        # Not with force: that may not end an autovacuum, and without it PostgreSQL does so itself.
+        await run_on(postgres_url, f"DROP DATABASE {name}")
 
 
 class Database:
