@@ -59,7 +59,7 @@ class PostgresFeeds:
     @unavailable_on_failure()
     async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
         async with self._pool.acquire() as conn:
-            return await read_changes(conn, positions, limit, self._clock())
+            return await _read_changes(conn, positions, limit, self._clock())
 
     @unavailable_on_failure()
     async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
@@ -97,7 +97,7 @@ class PostgresFeeds:
         await self._pool.close()
 
 
-async def read_changes(
+async def _read_changes(
     conn: Session, positions: Sequence[FeedPosition], limit: int, now_ms: int
 ) -> list[Changes]:
     viewers = [each.viewer for each in positions]

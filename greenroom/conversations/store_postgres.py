@@ -11,7 +11,7 @@ from typing import TypeVar
 from asyncpg import Pool
 
 from greenroom.conversations import sql_postgres as sql
-from greenroom.conversations.feeds_postgres import PostgresFeeds, Wake, head_of, read_changes
+from greenroom.conversations.feeds_postgres import PostgresFeeds, Wake, head_of
 from greenroom.conversations.inbox_postgres import InboxQuery
 from greenroom.conversations.model import (
     PARTIES,
@@ -173,11 +173,8 @@ class PostgresConversations(PostgresPairs):
         job_id: str | None = await self._pool.fetchval(sql.JOB_OF_THREAD, thread_id)
         return job_id
 
-    @unavailable_on_failure()
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
-        position = FeedPosition(viewer, since)
-        async with self._pool.acquire() as conn:
-            [changes] = await read_changes(conn, [position], limit, self._clock())
+        [changes] = await self.changes_of_many([FeedPosition(viewer, since)], limit)
         return changes
 
     async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:

@@ -44,7 +44,8 @@ class Limits:
     send_connections: int = 2
     read_connections: int = 8
     statement_timeout_ms: int = 15_000
-    feed_connections: int = 2
+    feed_connections: int = 6
+    feed_readers: int = 2
     ack_connections: int = 1
     feed_batch: int = 64
     feed_page: int = 50

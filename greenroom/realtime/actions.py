@@ -3,8 +3,8 @@ that keeps open connections honest."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
 
 from greenroom.conversations.actions import Conversations
 from greenroom.conversations.model import Cursor
@@ -21,8 +21,12 @@ from greenroom.realtime.streams import Streams
 
 log = logging.getLogger("greenroom.realtime")
 
+T = TypeVar("T")
+
 BEAT_S = 1
 GONE_CHECK_S = 30
+SPREAD_SIZE = 20
+SPREAD_PAUSE_S = 0.03
 
 
 class Doorkeeper(Protocol):
@@ -89,10 +93,10 @@ class Realtime:
                 self._acks_waiting[user_id] = since
 
     async def _write_acks(self) -> None:
-        waiting, self._acks_waiting = self._acks_waiting, {}
-        await asyncio.gather(
-            *(self.conversations.acknowledge(user, since) for user, since in waiting.items())
-        )
+        waiting = list(self._acks_waiting.items())
+        self._acks_waiting.clear()
+        async for some in _spread(waiting):
+            await asyncio.gather(*(self.conversations.acknowledge(*each) for each in some))
 
     async def authenticate_again(self, user_id: str, token: str) -> float:
         """When the fresh token ends. Raises Unauthenticated, also for another person's."""
@@ -179,9 +183,10 @@ class Realtime:
         await self.feeds.recheck()
 
     async def _write_seen(self) -> None:
-        users, self._seen_now = self._seen_now, set()
-        if users:
-            await self.presence.seen(users)
+        users = list(self._seen_now)
+        self._seen_now.clear()
+        async for some in _spread(users):
+            await self.presence.seen(some)
 
     async def _refresh_presence(self) -> None:
         """Whoever has a connection is there."""
@@ -193,3 +198,12 @@ class Realtime:
         for start in range(0, len(users), self.limits.feed_recheck_batch):
             some = users[start : start + self.limits.feed_recheck_batch]
             self.streams.end_users(await self._doorkeeper.gone(some))
+
+
+async def _spread(items: list[T]) -> AsyncIterator[list[T]]:
+    """A few at a time with a pause between them: what a crowd brings along need not be written at
+    once, and senders wait for the same database."""
+    for start in range(0, len(items), SPREAD_SIZE):
+        if start:
+            await asyncio.sleep(SPREAD_PAUSE_S)
+        yield items[start : start + SPREAD_SIZE]

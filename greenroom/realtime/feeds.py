@@ -143,7 +143,7 @@ class Feeds:
         self._chance = chance
         self._followers: defaultdict[str, set[Follower]] = defaultdict(set)
         self._queue: deque[Follower] = deque()
-        self._idle_readers = limits.feed_connections
+        self._idle_readers = limits.feed_readers
         self._readers: set[asyncio.Task[None]] = set()
         self._is_failing = False
 
