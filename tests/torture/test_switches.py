@@ -15,8 +15,8 @@ from .site import IS_FULL, PATIENCE_S, Talk, all_done, kill_database, token_of
 
 WRITERS = 6
 READERS = 4
-SWITCHES, SENDS, KILLS = (1000, 6000, 16) if IS_FULL else (32, 300, 2)
-MOST_EVENTS_BETWEEN = 40
+SWITCHES, SENDS, KILLS = (1000, 12_000, 16) if IS_FULL else (32, 300, 2)
+MOST_EVENTS_BETWEEN = 10
 MOST_WAIT_S = 0.3
 
 StartTalk = Callable[..., Awaitable[Talk]]
