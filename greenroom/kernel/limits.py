@@ -72,7 +72,6 @@ class Limits:
     frame_bytes: int = 64 * 1024
     frames_per_s: int = 50
     frames_ahead_s: int = 5
-    ref_characters: int = 64
     ticket_s: int = 30
     watched_threads: int = 50
     typing_s: int = 10
