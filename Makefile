@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+ENGINES := $(VENV)/engines
 
 .PHONY: help setup run test check format bench bench-peers torture lock clean
 
@@ -13,17 +14,20 @@ help: ## List the targets
 
 setup: $(STAMP) ## Make the virtual environment with the locked dependencies
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml engines/package-lock.json
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Greenroom needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing dependencies (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@mkdir -p $(ENGINES) && cp engines/package.json engines/package-lock.json engines/.npmrc $(ENGINES)
+	@test "$$(uname -sm)" != "Linux x86_64" || \
+		PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix $(ENGINES) --loglevel=error ci > /dev/null
 	@touch $@
 
-run: setup ## Start the server with sample data and print where to go
-	@$(BIN)/greenroom demo
+run: setup ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
+	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) $(BIN)/greenroom demo
 
 test: check ## Run the checks and every test
 	$(BIN)/pytest

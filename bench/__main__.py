@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import fill, limits, load, realtime
+from bench import dynamodb, fill, limits, load, realtime
 from bench.bulk import bulk
 from bench.pages import inboxes, pages
 from bench.product import Product, product
@@ -41,16 +41,19 @@ QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300)
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts, to see that it runs")
-    parser.add_argument("--only", choices=("store", "realtime"), help="one part")
+    parser.add_argument("--only", choices=("store", "realtime", "dynamodb"), help="one part")
     parser.add_argument("--markdown", action="store_true", help="print the rows as README has them")
     given = parser.parse_args()
     scale = QUICK if given.quick else FULL
     rows = []
-    if given.only != "realtime":
+    if given.only in (None, "store"):
         with product() as server:
             rows += measure(server, scale)
-    if given.only != "store":
+    if given.only in (None, "realtime"):
         rows += realtime.measure(realtime.QUICK if given.quick else realtime.FULL)
+    if given.only in (None, "dynamodb"):
+        with product(more=dynamodb.ENVIRON) as server:
+            rows += dynamodb.measure(server, dynamodb.QUICK if given.quick else dynamodb.FULL)
     _print(rows, scale)
     if given.markdown:
         print("\n" + "\n".join(markdown(row) for row in rows))

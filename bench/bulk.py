@@ -9,8 +9,11 @@ import asyncpg
 
 from bench.product import Product
 from bench.report import Row, at_least, say
-from greenroom.demo.bulk import TABLES, Bulk, load_bulk
+from greenroom.demo.bulk import load_bulk
+from greenroom.demo.bulk_postgres import TABLES
+from greenroom.demo.crowd import Bulk
 from greenroom.platform.migrations import migrate
+from greenroom.settings import load_settings
 
 MESSAGES_PER_THREAD = 40
 
@@ -25,7 +28,8 @@ def bulk(server: Product, messages: int) -> Row:
 async def _measure(server_url: str, messages: int) -> tuple[float, float]:
     loaded = await _fresh_database(server_url, "bench_bulk")
     started = time.perf_counter()
-    await load_bulk(loaded, Bulk(1, messages, messages // MESSAGES_PER_THREAD))
+    bulk = Bulk(1, messages, messages // MESSAGES_PER_THREAD)
+    await load_bulk(load_settings({}), loaded, bulk)
     full_s = time.perf_counter() - started
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "message.copy"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +47,11 @@ class Product:
 
 
 @contextmanager
-def product(workers: int = 1) -> Iterator[Product]:
+def product(workers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[Product]:
     _raise_open_files()
     home = Path(tempfile.mkdtemp(prefix="greenroom-bench-"))
     home.chmod(0o755)
-    environ = {**os.environ, "GREENROOM_HOME": str(home), **LIMITS}
+    environ = {**os.environ, "GREENROOM_HOME": str(home), **LIMITS, **(more or {})}
     settings = load_settings(environ)
     try:
         with database(settings) as url, _server(environ, home, workers) as (port, pid):

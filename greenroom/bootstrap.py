@@ -1,7 +1,8 @@
 """The composition root: the only place that knows which adapter stands behind which port."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Self
 
 import asyncpg
@@ -10,22 +11,31 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.rest import AccountsRest
 from greenroom.accounts.store_postgres import PostgresAccountStore
+from greenroom.conversations.decisions_postgres import PostgresDecisions
 from greenroom.conversations.feeds_postgres import PINNED_PLANS
 from greenroom.conversations.pairs import PairConversations
+from greenroom.conversations.people import Profile
 from greenroom.conversations.rest import ConversationsRest
 from greenroom.conversations.rest_inbox import InboxRest
 from greenroom.conversations.simple import SimpleRest
-from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.store import ConversationStore, Deliver, DomainEvent
+from greenroom.conversations.store_dynamodb import DynamoConversations
 from greenroom.conversations.store_postgres import PostgresConversations
 from greenroom.conversations.upkeep import ConversationUpkeep
+from greenroom.conversations.upkeep_dynamodb import DynamoUpkeep
 from greenroom.conversations.upkeep_postgres import PostgresUpkeep
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.ids import Randomness, system_randomness
 from greenroom.maintenance import Maintenance
 from greenroom.platform.auth import TokenVerifier, check_secret, load_or_create_secret
-from greenroom.platform.bus import Bus
+from greenroom.platform.bus import Bus, LonelyBus
 from greenroom.platform.bus_nats import NatsBus
 from greenroom.platform.bus_postgres import PostgresBus
+from greenroom.platform.dynamodb.embedded import EMBEDDED, EmbeddedDynamoDb
+from greenroom.platform.dynamodb.expiry import Expiry
+from greenroom.platform.dynamodb.metering import Meter
+from greenroom.platform.dynamodb.schema import create_table
+from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import Endpoint
@@ -33,6 +43,8 @@ from greenroom.platform.http.standard import standard_endpoints
 from greenroom.platform.postgres import new_pool, unavailable_on_failure
 from greenroom.presence.actions import Presence
 from greenroom.presence.rest import PresenceRest
+from greenroom.presence.store import PresenceStore
+from greenroom.presence.store_dynamodb import DynamoPresence
 from greenroom.presence.store_postgres import PostgresPresence
 from greenroom.realtime.actions import Realtime
 from greenroom.realtime.asyncapi import asyncapi_endpoint
@@ -43,12 +55,12 @@ from greenroom.settings import Settings
 
 @contextmanager
 def database(settings: Settings) -> Iterator[str]:
-    """The URL of the configured database; the embedded one runs while this is open."""
-    if settings.database_url is not None:
-        yield settings.database_url
-        return
-    with EmbeddedPostgres(settings.home).using() as url:
-        yield url
+    """The URL of the configured database. Embedded engines run while this is open."""
+    with ExitStack() as stack:
+        if settings.conversations == "dynamodb" and settings.dynamodb_endpoint == EMBEDDED:
+            stack.enter_context(EmbeddedDynamoDb(settings.home).using())
+        url = settings.database_url
+        yield url or stack.enter_context(EmbeddedPostgres(settings.home).using())
 
 
 class Rooms:
@@ -61,39 +73,37 @@ class Rooms:
         *,
         clock: Clock = system_clock,
         randomness: Randomness = system_randomness,
+        listeners: Sequence[Deliver] = (),
     ) -> None:
+        """`listeners` are told of all that happens in threads, at least once and in order each."""
         limits = settings.limits
         self.settings = settings
         self.clock = clock
-        self._pool = _pool(settings, database_url, limits.read_connections)
-        self._send_pool = _pool(settings, database_url, limits.send_connections)
-        self._feed_pool = _pool(settings, database_url, limits.feed_connections, PINNED_PLANS)
-        self._ack_pool = _pool(settings, database_url, limits.ack_connections)
+        self._listeners = listeners
         self.bus: Bus = _bus(settings, database_url)
 
         def wake(user_ids: Iterable[str]) -> None:
             self.bus.publish("feed", user_ids)
 
+        pool = _pool(settings, database_url, limits.read_connections)
+        people = PostgresAccountStore(pool)
+        has_listeners = bool(listeners)
+        parts = Parts(settings, database_url, pool, clock, randomness, wake, has_listeners)
+        if settings.conversations == "dynamodb":
+            kept = _on_dynamodb(parts, people)
+        else:
+            kept = _on_postgres(parts)
+        self._kept = kept
         self.accounts = Accounts(
-            PostgresAccountStore(self._pool),
+            people,
             token_verifier(settings, clock),
             clock=clock,
             randomness=randomness,
             limits=limits,
         )
-        self.store: ConversationStore = PostgresConversations(
-            *(self._pool, self._send_pool, self._feed_pool, self._ack_pool),
-            clock=clock,
-            randomness=randomness,
-            limits=limits,
-            wake=wake,
-        )
-        self.upkeep: ConversationUpkeep = PostgresUpkeep(
-            self._pool, clock=clock, randomness=randomness, limits=limits, wake=wake
-        )
-        self.presence = Presence(
-            PostgresPresence(self._feed_pool, limits=limits), self.bus, clock=clock, limits=limits
-        )
+        self.store: ConversationStore = kept.store
+        self.upkeep: ConversationUpkeep = kept.upkeep
+        self.presence = Presence(kept.presence, self.bus, clock=clock, limits=limits)
         self.conversations = PairConversations(
             self.store,
             self.accounts,
@@ -112,12 +122,15 @@ class Rooms:
 
     async def __aenter__(self) -> Self:
         async with unavailable_on_failure():
-            for pool in (self._pool, self._send_pool, self._feed_pool, self._ack_pool):
+            for pool in self._kept.pools:
                 await pool
+        await self._kept.prepare()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.store.close()
+        for pool in self._kept.pools:
+            await pool.close()
 
     async def prune(self) -> dict[str, int]:
         """One round of forgetting what is past its keeping time."""
@@ -126,7 +139,23 @@ class Rooms:
             **await self.upkeep.prune_messages(),
             **await self.presence.prune(),
             "ticket": await self.accounts.prune_tickets(),
+            "expired": await self._expire(),
         }
+
+    async def _expire(self) -> int:
+        expiry, limit = self._kept.expiry, self.settings.limits.maintenance_batch
+        return 0 if expiry is None else await expiry.delete_expired(limit)
+
+    async def settle(self) -> dict[str, int]:
+        """Finish what a process that is gone has left half done, and hand domain events on."""
+        settled = await self.store.settle()
+        if self._listeners:
+            await self.store.hand_over(self._tell_listeners)
+        return {"unsettled": settled}
+
+    async def _tell_listeners(self, events: Sequence[DomainEvent]) -> None:
+        for deliver in self._listeners:
+            await deliver(events)
 
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
@@ -146,6 +175,101 @@ class Rooms:
         return [*ours, *standard]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What every way of keeping conversations is put together from."""
+
+    settings: Settings
+    database_url: str
+    pool: asyncpg.Pool
+    clock: Clock
+    randomness: Randomness
+    wake: Callable[[Iterable[str]], None]
+    has_listeners: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptConversations:
+    """Conversations and all that lies beside them in the same place."""
+
+    store: ConversationStore
+    upkeep: ConversationUpkeep
+    presence: PresenceStore
+    pools: Sequence[asyncpg.Pool]
+    prepare: Callable[[], Awaitable[None]]
+    expiry: Expiry | None = None
+    """Deletes what is past its time, where the engine itself does not."""
+
+
+def _on_postgres(parts: Parts) -> KeptConversations:
+    limits = parts.settings.limits
+
+    def pool(connections: int, more: Mapping[str, str] | None = None) -> asyncpg.Pool:
+        return _pool(parts.settings, parts.database_url, connections, more)
+
+    send_pool, ack_pool = pool(limits.send_connections), pool(limits.ack_connections)
+    feed_pool = pool(limits.feed_connections, PINNED_PLANS)
+    store = PostgresConversations(
+        *(parts.pool, send_pool, feed_pool, ack_pool),
+        clock=parts.clock,
+        randomness=parts.randomness,
+        limits=limits,
+        wake=parts.wake,
+    )
+    upkeep = PostgresUpkeep(
+        parts.pool,
+        clock=parts.clock,
+        randomness=parts.randomness,
+        limits=limits,
+        wake=parts.wake,
+    )
+
+    async def prepare() -> None:
+        """Migrations have made the tables."""
+
+    pools = (parts.pool, send_pool, feed_pool, ack_pool)
+    return KeptConversations(
+        store, upkeep, PostgresPresence(feed_pool, limits=limits), pools, prepare
+    )
+
+
+def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
+    # Here, because the packages behind it are an extra that others do without.
+    from greenroom.platform.dynamodb.opening import open_client, running_access  # noqa: PLC0415
+
+    settings, limits = parts.settings, parts.settings.limits
+    place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
+    client = open_client(running_access(*place))
+    table = Table(client, settings.dynamodb_table, Meter())
+
+    async def profiles(user_ids: Sequence[str]) -> Mapping[str, Profile]:
+        return {
+            user.user_id: Profile(user.display_name, user.avatar_url)
+            for user in await people.find_users(user_ids)
+        }
+
+    async def prepare() -> None:
+        if settings.dynamodb_endpoint == EMBEDDED:
+            await create_table(client, settings.dynamodb_table)
+        await table.ping()
+
+    store = DynamoConversations(
+        table,
+        profiles,
+        PostgresDecisions(parts.pool, clock=parts.clock, randomness=parts.randomness),
+        clock=parts.clock,
+        randomness=parts.randomness,
+        limits=limits,
+        wake=parts.wake,
+        has_listeners=parts.has_listeners,
+    )
+    upkeep = DynamoUpkeep(*store.parts)
+    presence = DynamoPresence(table, limits=limits)
+    is_embedded = settings.dynamodb_endpoint == EMBEDDED
+    expiry = Expiry(table, clock=parts.clock) if is_embedded else None
+    return KeptConversations(store, upkeep, presence, (parts.pool,), prepare, expiry)
+
+
 def _pool(
     settings: Settings, url: str, connections: int, more: Mapping[str, str] | None = None
 ) -> asyncpg.Pool:
@@ -161,6 +285,9 @@ def _pool(
 def _bus(settings: Settings, database_url: str) -> Bus:
     if settings.nats_url is not None:
         return NatsBus(settings.nats_url, queue_limit=settings.limits.bus_queue)
+    if settings.conversations == "dynamodb":
+        # A message passes PostgreSQL by, and so do hints of it.
+        return LonelyBus()
     return PostgresBus(database_url, queue_limit=settings.limits.bus_queue)
 
 
@@ -189,13 +316,16 @@ def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
     """The server's app: rooms and maintenance run while it does; `extra` calls beside theirs."""
     limits = rooms.settings.limits
     maintenance = Maintenance(rooms.prune, interval_s=limits.maintenance_interval_s)
+    settling = Maintenance(rooms.settle, interval_s=limits.settle_interval_s)
 
     async def startup() -> None:
         await rooms.__aenter__()
         await rooms.realtime.start()
         maintenance.start()
+        settling.start()
 
     async def shutdown() -> None:
+        await settling.stop()
         await maintenance.stop()
         await rooms.realtime.stop()
         await rooms.__aexit__()

@@ -12,8 +12,11 @@ import asyncpg
 from greenroom import __version__
 from greenroom.accounts.model import ApiKey
 from greenroom.bootstrap import Rooms, database, http_app
+from greenroom.cli_cost import register as register_cost
+from greenroom.cli_dynamodb import register as register_dynamodb
 from greenroom.cli_upkeep import register as register_upkeep
-from greenroom.demo.bulk import MESSAGES_PER_THREAD, Bulk, load_bulk
+from greenroom.demo.bulk import load_bulk
+from greenroom.demo.crowd import MESSAGES_PER_THREAD, Bulk
 from greenroom.demo.rest import DemoRest
 from greenroom.demo.sample import load_sample
 from greenroom.demo.welcome import contents, describe_sample, welcome
@@ -21,6 +24,7 @@ from greenroom.doctor import MissingError, address_complaint, examine, signing_s
 from greenroom.kernel.clock import rfc3339, system_clock
 from greenroom.kernel.errors import InvalidRequest, NotFound, Problem
 from greenroom.platform.auth import DESKS, is_user_id, sign_token
+from greenroom.platform.dynamodb.errors import DynamoDbError
 from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.logs import configure_logging
@@ -45,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command(args, load_settings())
     except (UsageError, SettingsError, InvalidRequest) as error:
         return _fail(str(error), 2)
-    except (MissingError, EmbeddedPostgresError, MigrationError) as error:
+    except (MissingError, EmbeddedPostgresError, MigrationError, DynamoDbError) as error:
         return _fail(str(error), 1)
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         hint = "Check GREENROOM_DATABASE_URL; the role in it must own the database."
@@ -107,6 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     _add(db, "url", _db_url, "print its address, password included")
 
     register_upkeep(commands, _add, _add_group)
+    register_dynamodb(commands, _add, _add_group)
+    register_cost(commands, _add)
 
     _add(commands, "version", _version, "print the version", as_json=True)
     return parser
@@ -172,7 +178,7 @@ def _demo(args: argparse.Namespace, settings: Settings) -> int:
     with database(settings) as url:
         run_until_sigterm(migrate(url, progress=lambda name: print(f"migrated {name}")))
         run_until_sigterm(load_sample(settings, url, seed=args.seed))
-        if bulk is not None and not run_until_sigterm(load_bulk(url, bulk)):
+        if bulk is not None and not run_until_sigterm(load_bulk(settings, url, bulk)):
             print(f"the messages of --seed {args.seed} are there already; another seed adds more")
         sample = run_until_sigterm(describe_sample(settings, url))
         if args.load_only:

@@ -28,6 +28,7 @@ from greenroom.platform.backup import (
     restore,
     what_is_there,
 )
+from greenroom.platform.dynamodb.embedded import EMBEDDED
 from greenroom.platform.migrations import migrate
 from greenroom.platform.termination import run_until_sigterm
 from greenroom.settings import Settings
@@ -220,6 +221,8 @@ def _backup(args: argparse.Namespace, settings: Settings) -> int:
     print(f"{args.file}: {size:,} bytes")
     secret = "GREENROOM_JWT_SECRET" if settings.jwt_secret else settings.home / "jwt-secret"
     print(f"The secret that tokens are signed with is not in it; keep {secret} apart.")
+    if settings.conversations == "dynamodb":
+        print(f"Nor are conversations: {_where_conversations_are(settings)}")
     return 0
 
 
@@ -239,9 +242,25 @@ def _restore(args: argparse.Namespace, settings: Settings) -> int:
             applied = run_until_sigterm(after_restore(url))
     for name in applied:
         print(f"migrated {name}")
-    print(f"restored {args.file}; every client will load anew")
+    if settings.conversations == "dynamodb":
+        print(f"restored {args.file}: people and keys. Conversations are as they were.")
+        print(f"They are not in it: {_where_conversations_are(settings)}")
+    else:
+        print(f"restored {args.file}; every client will load anew")
     print("Tokens work only with the secret of then. People erased since are back: erase again.")
     return 0
+
+
+def _where_conversations_are(settings: Settings) -> str:
+    """Where they are kept when that is DynamoDB, and how they are brought back."""
+    if settings.dynamodb_endpoint == EMBEDDED:
+        place = f"they lie in {settings.home / 'dynamodb'}; copy that while nothing runs."
+    else:
+        place = (
+            f"they are in the table {settings.dynamodb_table} of DynamoDB, and its point-in-time "
+            "recovery keeps every second of the last 35 days."
+        )
+    return f"{place} Once it is restored: `greenroom dynamodb new-epoch`, then restart the servers."
 
 
 @contextmanager
@@ -305,4 +324,8 @@ def _line() -> Iterator[Callable[[str], None]]:
 
 
 def _fraction(show: Callable[[str], None]) -> Callable[[int, int], None]:
-    return lambda done, total: show(f"{done:,} of {total:,} threads and people")
+    def progress(done: int, total: int) -> None:
+        of = f" of {total:,}" if total else ""
+        show(f"{done:,}{of} threads and people")
+
+    return progress

@@ -8,6 +8,11 @@ from typing import Literal
 import asyncpg
 
 from greenroom.bootstrap import jwt_secret
+from greenroom.kernel.errors import Unavailable
+from greenroom.platform.dynamodb.embedded import EMBEDDED, EmbeddedDynamoDb
+from greenroom.platform.dynamodb.errors import DynamoDbError
+from greenroom.platform.dynamodb.metering import Meter
+from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from greenroom.platform.migrations import MigrationError, pending
 from greenroom.server import bind
@@ -31,6 +36,7 @@ async def examine(settings: Settings) -> list[Finding]:
         _home(settings),
         _tokens(settings),
         await _database(settings),
+        await _conversations(settings),
         _port(settings),
     ]
 
@@ -103,6 +109,31 @@ async def _database(settings: Settings) -> Finding:
         text = f"{len(waiting)} migrations to apply; `serve` does, or run `greenroom migrate`"
         return Finding("database", "note", text)
     return Finding("database", "ok", "reached, tables up to date")
+
+
+async def _conversations(settings: Settings) -> Finding:
+    """Where they are kept: whether the table of DynamoDB can be read, if it is there."""
+    if settings.conversations == "postgres":
+        return Finding("conversations", "ok", "in the database")
+    if settings.dynamodb_endpoint == EMBEDDED and not EmbeddedDynamoDb(settings.home).is_running():
+        text = "embedded DynamoDB, not running; `serve` starts it"
+        return Finding("conversations", "note", text)
+    try:
+        # Here, because the packages behind it are an extra that others do without.
+        from greenroom.platform.dynamodb.opening import open_client, running_access  # noqa: PLC0415
+
+        place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
+        client = open_client(running_access(*place))
+        try:
+            await Table(client, settings.dynamodb_table, Meter()).ping()
+        finally:
+            await client.close()
+    except DynamoDbError as error:
+        return Finding("conversations", "missing", str(error))
+    except Unavailable:
+        text = "DynamoDB does not answer; check GREENROOM_DYNAMODB_ENDPOINT and the network"
+        return Finding("conversations", "missing", text)
+    return Finding("conversations", "ok", f"in DynamoDB, table {settings.dynamodb_table}")
 
 
 def _port(settings: Settings) -> Finding:

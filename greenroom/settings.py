@@ -1,6 +1,7 @@
 """Configuration: environment variables, all named `GREENROOM_…`, each with a default."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -9,9 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.auth import SECRET_MIN_BYTES, check_jwks_url
+from greenroom.platform.dynamodb.embedded import EMBEDDED
 
 LIMIT_PREFIX = "GREENROOM_LIMIT_"
 WORKERS = 64
+STORES = ("postgres", "dynamodb")
 
 
 class SettingsError(Exception):
@@ -29,6 +32,14 @@ class Setting:
 SETTINGS = (
     Setting("GREENROOM_HOME", "Where embedded engines and secrets live", "./.greenroom"),
     Setting("GREENROOM_DATABASE_URL", "PostgreSQL 15 or newer; unset: embedded", "", secret=True),
+    Setting("GREENROOM_CONVERSATIONS", "Where they are kept: postgres or dynamodb", "postgres"),
+    Setting(
+        "GREENROOM_DYNAMODB_ENDPOINT",
+        "Address of DynamoDB, or embedded: on this machine; unset: AWS",
+        "",
+    ),
+    Setting("GREENROOM_DYNAMODB_TABLE", "Its table", "greenroom"),
+    Setting("GREENROOM_DYNAMODB_REGION", "AWS region; unset: as other AWS programs find it", ""),
     Setting("GREENROOM_HOST", "Address that `serve` listens on", "127.0.0.1"),
     Setting("GREENROOM_PORT", "Port that `serve` listens on", "8000"),
     Setting("GREENROOM_WORKERS", "Server processes", "1"),
@@ -68,6 +79,10 @@ class Settings:
     access_log: bool = False
     require_job: bool = False
     nats_url: str | None = field(default=None, repr=False)
+    conversations: str = "postgres"
+    dynamodb_endpoint: str | None = None
+    dynamodb_table: str = "greenroom"
+    dynamodb_region: str | None = None
     limits: Limits = field(default_factory=Limits)
 
 
@@ -92,6 +107,10 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         access_log=_switch("GREENROOM_ACCESS_LOG", values["GREENROOM_ACCESS_LOG"]),
         require_job=_switch("GREENROOM_REQUIRE_JOB", values["GREENROOM_REQUIRE_JOB"]),
         nats_url=_nats_url(values["GREENROOM_NATS_URL"]),
+        conversations=_conversations(values["GREENROOM_CONVERSATIONS"]),
+        dynamodb_endpoint=_dynamodb_endpoint(values["GREENROOM_DYNAMODB_ENDPOINT"]),
+        dynamodb_table=_dynamodb_table(values["GREENROOM_DYNAMODB_TABLE"]),
+        dynamodb_region=_dynamodb_region(values["GREENROOM_DYNAMODB_REGION"]),
         limits=_limits(environ),
     )
 
@@ -194,6 +213,52 @@ def _nats_url(text: str) -> str | None:
                 "GREENROOM_NATS_URL takes nats://user:password@host:4222 or tls://…, several "
                 "separated by commas; unset it to use PostgreSQL's NOTIFY."
             )
+    return text or None
+
+
+def _conversations(text: str) -> str:
+    if text not in STORES:
+        raise SettingsError(
+            f"GREENROOM_CONVERSATIONS takes {' or '.join(STORES)}, not {text[:40]!r}."
+        )
+    return text
+
+
+def _dynamodb_endpoint(text: str) -> str | None:
+    if text in ("", EMBEDDED):
+        return text or None
+    address = text.rstrip("/")
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+        right = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        right = False
+    else:
+        # A path would not be signed, and credentials come from AWS's own places.
+        right = right and address == f"{parts.scheme}://{parts.netloc}" and "@" not in address
+    if not right:
+        raise SettingsError(
+            "GREENROOM_DYNAMODB_ENDPOINT takes http://host:port, https://host or embedded; unset "
+            "it to use AWS."
+        )
+    return address
+
+
+def _dynamodb_table(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", text):
+        raise SettingsError(
+            "GREENROOM_DYNAMODB_TABLE takes 3 to 255 characters of A-Z a-z 0-9 _ . -, not "
+            f"{text[:40]!r}."
+        )
+    return text
+
+
+def _dynamodb_region(text: str) -> str | None:
+    if not re.fullmatch(r"[a-z0-9-]{0,40}", text):
+        raise SettingsError(
+            f"GREENROOM_DYNAMODB_REGION takes a region such as eu-central-1, not {text[:40]!r}."
+        )
     return text or None
 
 

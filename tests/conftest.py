@@ -1,7 +1,7 @@
-"""PostgreSQL for tests: one server per run, one database per test module.
+"""PostgreSQL and DynamoDB for tests: one engine of each per run, one database or table per module.
 
-And the product on top of it: `rooms`, and `api` to call it as people do. Test modules cannot import
-each other, so what they share is here; for annotations they import it under TYPE_CHECKING.
+And the product on top of them: `rooms`, and `api` to call it as people do. Test modules cannot
+import each other, so what they share is here; for annotations they import it under TYPE_CHECKING.
 """
 
 import itertools
@@ -23,6 +23,10 @@ from greenroom.accounts.model import UserChanges
 from greenroom.bootstrap import Rooms, http_app, jwt_secret
 from greenroom.kernel.limits import Limits
 from greenroom.platform.auth import sign_token
+from greenroom.platform.dynamodb.credentials import Access, embedded_access
+from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
+from greenroom.platform.dynamodb.schema import create_table
+from greenroom.platform.dynamodb.transport import open_client
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 from greenroom.platform.migrations import migrate
 from greenroom.platform.postgres import open_pool
@@ -35,6 +39,9 @@ SECOND_MS = 1000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+
+DYNAMODB_TEST_BYTES = 1_000_000_000
+"""Far more than what tests write into one engine."""
 
 
 @pytest.fixture(scope="session")
@@ -72,6 +79,66 @@ async def database_url(postgres_url: str, template_database: str) -> AsyncIterat
     await run_sql(postgres_url, f"CREATE DATABASE {name} TEMPLATE {template_database}")
     yield database_at(postgres_url, name)
     await drop_database(postgres_url, name)
+
+
+@pytest.fixture(scope="session")
+def dynamodb_access() -> Iterator[Access]:
+    """To a DynamoDB engine that runs until the end: the given one, or an embedded one."""
+    given = os.environ.get("GREENROOM_DYNAMODB_TEST_URL")
+    if given:
+        yield embedded_access(given)
+        return
+    home = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir=memory_folder()))
+    try:
+        with EmbeddedDynamoDb(home).using() as url:
+            yield embedded_access(url)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def memory_folder() -> Path | None:
+    """Where an engine that writes each item by itself does not wait for a disk; None: nowhere."""
+    folder = Path("/dev/shm")  # noqa: S108 (only its children are used, and they are ours)
+    has_room = folder.is_dir() and shutil.disk_usage(folder).free > DYNAMODB_TEST_BYTES
+    return folder if has_room else None
+
+
+@pytest.fixture(scope="module")
+async def dynamodb_table(dynamodb_access: Access) -> str:
+    """The name of this module's own table."""
+    name = f"test-{secrets.token_hex(4)}"
+    client = open_client(dynamodb_access)
+    await create_table(client, name)
+    await client.close()
+    return name
+
+
+@pytest.fixture(scope="module", params=["postgres", "dynamodb"])
+def conversations(request: pytest.FixtureRequest) -> str:
+    """Where they are kept: every test runs on both. What is about one of the two says so, a module
+    by `parametrize("conversations", [one], indirect=True)`, a folder by a fixture of this name."""
+    kept: str = request.param
+    return kept
+
+
+@pytest.fixture(scope="module")
+def conversations_environment(
+    request: pytest.FixtureRequest, conversations: str
+) -> Iterator[dict[str, str]]:
+    """The settings that say so, on this module's own table."""
+    if conversations == "postgres":
+        yield {}
+        return
+    access: Access = request.getfixturevalue("dynamodb_access")
+    with pytest.MonkeyPatch.context() as patch:
+        # The engine takes any keys, but some there must be, here and in servers that tests start.
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, os.environ.get(name) or "tests")
+        yield {
+            "GREENROOM_CONVERSATIONS": conversations,
+            "GREENROOM_DYNAMODB_ENDPOINT": access.url,
+            "GREENROOM_DYNAMODB_TABLE": request.getfixturevalue("dynamodb_table"),
+        }
 
 
 @pytest.fixture(scope="module")
@@ -288,6 +355,8 @@ class Person(Client):
 class Api:
     """The running product, and who may call it."""
 
+    _numbers = itertools.count(1)
+
     def __init__(self, rooms: Rooms, http: httpx.AsyncClient, clock: FakeClock, key: str) -> None:
         self.rooms = rooms
         self.clock = clock
@@ -295,7 +364,6 @@ class Api:
         self.anonymous = Client(http)
         self._http = http
         self._secret = jwt_secret(rooms.settings)
-        self._numbers = itertools.count(1)
 
     def person(self, user_id: str) -> Person:
         return Person(self._http, user_id, self._secret, self.clock)
@@ -342,9 +410,13 @@ def limits() -> Limits:
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory, limits: Limits) -> Settings:
-    loaded = load_settings({"GREENROOM_HOME": str(tmp_path_factory.mktemp("home"))})
-    return replace(loaded, limits=limits)
+def settings(
+    tmp_path_factory: pytest.TempPathFactory,
+    limits: Limits,
+    conversations_environment: dict[str, str],
+) -> Settings:
+    home = {"GREENROOM_HOME": str(tmp_path_factory.mktemp("home"))}
+    return replace(load_settings({**home, **conversations_environment}), limits=limits)
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,9 @@ class AccountStore(Protocol):
 
     async def find_user(self, user_id: str) -> User | None: ...
 
+    async def find_users(self, user_ids: Sequence[str]) -> list[User]:
+        """Those of them who are users, also erased ones, in no order."""
+
     async def missing_users(self, user_ids: Sequence[str]) -> list[str]:
         """Those of the ids that are no users, or erased ones, sorted."""
 

@@ -48,6 +48,8 @@ RETURNING *, xmax = 0 AS created
 
 FIND_USER = "SELECT * FROM app_user WHERE user_id = $1"
 
+FIND_USERS = "SELECT * FROM app_user WHERE user_id = ANY ($1::text[])"
+
 MISSING_USERS = """
 SELECT DISTINCT asked.user_id COLLATE "C" AS user_id
 FROM unnest($1::text[]) AS asked (user_id)
@@ -120,6 +122,10 @@ class PostgresAccountStore:
     async def find_user(self, user_id: str) -> User | None:
         row = await self._pool.fetchrow(FIND_USER, user_id)
         return _user(row) if row else None
+
+    @unavailable_on_failure()
+    async def find_users(self, user_ids: Sequence[str]) -> list[User]:
+        return [_user(row) for row in await self._pool.fetch(FIND_USERS, user_ids)]
 
     @unavailable_on_failure()
     async def missing_users(self, user_ids: Sequence[str]) -> list[str]:

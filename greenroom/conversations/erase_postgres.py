@@ -105,7 +105,7 @@ class Erasure(PostgresChanges):
     async def check_allowed(self, user_id: str) -> None:
         held = await self._pool.fetchrow(HELD_THREAD, user_id)
         if held is not None:
-            raise _held(held["thread_id"], held["legal_hold_reason"])
+            raise HeldError(held["thread_id"], held["legal_hold_reason"])
 
     async def run(self, user_id: str) -> AsyncIterator[Erased]:
         await self.check_allowed(user_id)
@@ -131,7 +131,7 @@ class Erasure(PostgresChanges):
             await self._lock(conn, thread_id, by=None, and_head_of=user_id)
             held = await conn.fetchrow(HOLD_OF, thread_id)
             if held is not None:
-                raise _held(thread_id, held["legal_hold_reason"])
+                raise HeldError(thread_id, held["legal_hold_reason"])
             page = await conn.fetch(OWN_MESSAGES, thread_id, user_id, after, MESSAGES_AT_ONCE)
             live = [row["message_id"] for row in page if row["is_live"]]
             await self._erase_messages(conn, thread_id, [r["message_id"] for r in page])
@@ -182,10 +182,3 @@ class Erasure(PostgresChanges):
             pass
         while await self._change(forget_feed):
             pass
-
-
-def _held(thread_id: str, reason: str | None) -> HeldError:
-    return HeldError(
-        f"Thread {thread_id} is on legal hold ({reason}), so nothing of the people in it is "
-        f"erased. When the hold has ended: `greenroom threads release {thread_id}`, then again."
-    )

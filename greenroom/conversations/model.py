@@ -110,6 +110,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class LastMessage:
+    """A message as lists show it."""
+
+    id: str
+    author_id: str | None
+    kind: str
+    preview: str
+    system: dict[str, Any] | None
+    created_at_ms: int
+    deleted_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InboxRow:
     """One viewer's line for one thread; `last_message` is the last one that they may see."""
 
@@ -123,7 +136,7 @@ class InboxRow:
     needs_action: bool
     muted_until_ms: int | None
     last_read: ReadMark | None
-    last_message: Message | None
+    last_message: LastMessage | None
     last_activity_ms: int
 
 
@@ -251,6 +264,18 @@ def preview(message: Message) -> str:
     """The first line or so, for lists. A deleted message has none."""
     text = " ".join(message.body.split())
     return text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
+
+
+def as_last_message(message: Message) -> LastMessage:
+    return LastMessage(
+        message.id,
+        message.author_id,
+        message.kind,
+        preview(message),
+        message.system,
+        message.created_at_ms,
+        message.deleted_at_ms,
+    )
 
 
 def derive_state(kind: str, inbox: InboxRow | None, now_ms: int, limits: Limits) -> ThreadState:

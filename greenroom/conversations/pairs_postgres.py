@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from greenroom.conversations import sql_postgres as sql
 from greenroom.conversations.changes_postgres import PostgresChanges
-from greenroom.conversations.model import EventType, Message, ThreadDraft
+from greenroom.conversations.model import EventType, Message, ThreadDraft, as_last_message
 from greenroom.conversations.rows_postgres import message_from, thread_from
 from greenroom.conversations.store import Conversation, Send, Started, StartLimit
 from greenroom.kernel.errors import IdempotencyMismatch, ThreadNotFound
@@ -203,7 +203,9 @@ class PostgresPairs(PostgresChanges):
             Conversation(
                 threads[row["of_thread_id"]],
                 pair_with=row["other_id"] if row["is_pairs_own"] else None,
-                last_spoken=None if row["message_id"] is None else message_from(row),
+                last_spoken=None
+                if row["message_id"] is None
+                else as_last_message(message_from(row)),
                 unread_by={row["other_id"]: row["other_unread_count"]} if row["other_id"] else {},
             )
             for row in rows

@@ -17,7 +17,9 @@ from greenroom.conversations.model import (
     ReadMark,
     Receipt,
     Thread,
+    as_last_message,
 )
+from greenroom.conversations.store import DomainEvent
 
 # In the place of a message id: this `thread.changed` is the last of someone who left. It stays so
 # when they come back, or a client that was away all the while would keep what is not theirs.
@@ -60,7 +62,9 @@ def inbox_from(row: Record) -> InboxRow:
         needs_action=row["needs_action"],
         muted_until_ms=row["muted_until"],
         last_read=_mark(row["last_read_id"], row["last_read_ts"]),
-        last_message=None if row["l_message_id"] is None else message_from(row, "l_"),
+        last_message=None
+        if row["l_message_id"] is None
+        else as_last_message(message_from(row, "l_")),
         last_activity_ms=row["last_msg_ts"],
     )
 
@@ -141,6 +145,17 @@ def event_from(row: Record, epoch: str, threads: dict[str, Thread]) -> Event | N
         )
         return replace(event, receipt=receipt)
     return replace(event, inbox=inbox_from(row))
+
+
+def domain_event_from(row: Record) -> DomainEvent:
+    return DomainEvent(
+        row["event"],
+        row["occurred_at"],
+        row["actor"],
+        row["thread_id"],
+        row["message_id"],
+        _json(row["data"]),
+    )
 
 
 def _mark(message_id: str, at_ms: int | None) -> ReadMark | None:

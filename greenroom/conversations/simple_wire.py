@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from greenroom.conversations.model import Message, Participant, Thread, preview
+from greenroom.conversations.model import Message, Participant, Thread
 from greenroom.conversations.store import Conversation
 from greenroom.kernel.clock import milliseconds_of, rfc3339
 from greenroom.kernel.errors import InvalidRequest
@@ -136,7 +136,7 @@ class SimpleViews:
             created_at=rfc3339(thread.created_at_ms),
             updated_at=rfc3339(max(thread.updated_at_ms, last_ms)),
             job_id=UNSET if thread.job_id is None else _job_id(thread.job_id),
-            last_message=UNSET if last is None else preview(last),
+            last_message=UNSET if last is None else last.preview,
             last_message_at=UNSET if last is None else rfc3339(last.created_at_ms),
         )
 

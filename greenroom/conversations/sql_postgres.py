@@ -263,6 +263,13 @@ insert into outbox (event, occurred_at, actor, thread_id, message_id, data)
 values ($1, $2, $3, $4, $5, $6)
 """
 
+# Events to hand on. One at a time does it, or two could overtake each other.
+TAKE_EVENTS = """
+select id, event, occurred_at, actor, thread_id, message_id, data from outbox
+where pg_try_advisory_xact_lock(7235923) order by id limit $1
+"""
+FORGET_EVENTS = "delete from outbox where id = any ($1::bigint[])"
+
 ADD_THREAD = """
 insert into thread (thread_id, kind, subject, role_context, job_id, opened_by_user,
                     last_msg_ts, created_at, updated_at)

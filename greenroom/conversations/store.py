@@ -1,14 +1,15 @@
 """The conversation store's port: what the rest of the room may ask of where conversations live."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from greenroom.conversations.model import (
     Cursor,
     Draft,
     Event,
+    LastMessage,
     Message,
     Role,
     Thread,
@@ -119,7 +120,7 @@ class Conversation:
     thread: Thread
     pair_with: str | None
     """The other person, where this is the oldest thread of just the two that the viewer sees."""
-    last_spoken: Message | None
+    last_spoken: LastMessage | None
     """The last message of a person's; None where there is none."""
     unread_by: dict[str, int]
     """What the other of two has not read, as far as the viewer may know; searched to a limit."""
@@ -140,11 +141,30 @@ class FeedPosition:
     since: Cursor | None
 
 
+@dataclass(frozen=True, slots=True)
+class DomainEvent:
+    """Something that has happened in a thread, for whoever else must know: nothing that people
+    wrote is in it."""
+
+    event: str
+    at_ms: int
+    actor: str | None
+    thread_id: str
+    message_id: str | None
+    data: dict[str, Any] | None
+
+
+Deliver = Callable[[Sequence[DomainEvent]], Awaitable[None]]
+
+
 class ConversationStore(KeepsAnswers, Protocol):
     """Where threads, messages, inbox rows and feeds live.
 
     Every adapter promises:
 
+    - *Two phases.* A change is committed, and with it a record of whom it concerns; then it is
+      projected to each of them, in the order of the commits of a thread. An adapter may do both in
+      one. What returns has been committed and, unless the store failed meanwhile, projected.
     - *Durability.* What returns without raising is on disk and survives a crash of anything.
       `Unavailable` means that the outcome is unknown or nothing happened; repeating is safe for
       every operation, because sends carry a client_id and the rest is idempotent or takes a `Once`.
@@ -316,8 +336,20 @@ class ConversationStore(KeepsAnswers, Protocol):
         of more than `delivery_shown_participants`."""
         ...
 
+    async def settle(self) -> int:
+        """Finish what a process that is gone has left half done: changes that are committed and
+        not in every feed yet. Says how many. Readers and writers who come upon one finish it too;
+        this is for those that nobody comes upon."""
+        ...
+
+    async def hand_over(self, deliver: Deliver) -> int:
+        """Hand domain events on, a bounded number, in order per thread, and forget them once
+        `deliver` has returned: each at least once. Says how many."""
+        ...
+
     async def prune(self) -> dict[str, int]:
-        """Forget what is past its keeping time, a bounded amount per call; says how much."""
+        """Forget what is past its keeping time, a bounded amount per call; says how much, of what
+        the database does not forget by itself."""
         ...
 
     async def ping(self) -> None:
@@ -325,5 +357,5 @@ class ConversationStore(KeepsAnswers, Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish the sends that were taken, then let go of connections."""
+        """Finish what was taken, then let go of connections."""
         ...

@@ -26,10 +26,11 @@ from greenroom.conversations.model import (
 )
 from greenroom.conversations.pairs_postgres import PostgresPairs
 from greenroom.conversations.pruning_postgres import prune
-from greenroom.conversations.rows_postgres import LEFT, message_from, thread_from
+from greenroom.conversations.rows_postgres import LEFT, domain_event_from, message_from, thread_from
 from greenroom.conversations.sends_postgres import SendBatches
 from greenroom.conversations.store import (
     Changes,
+    Deliver,
     FeedPosition,
     Folder,
     InboxChanges,
@@ -444,6 +445,20 @@ class PostgresConversations(PostgresPairs):
             await conn.execute(sql.UNBLOCK, blocker, blocked)
 
         await self._change(change)
+
+    async def settle(self) -> int:
+        """Commit and projection are one transaction here: nothing is ever half done."""
+        return 0
+
+    async def hand_over(self, deliver: Deliver) -> int:
+        async def change(conn: Session) -> int:
+            rows = await conn.fetch(sql.TAKE_EVENTS, self._limits.maintenance_batch)
+            if rows:
+                await deliver([domain_event_from(row) for row in rows])
+                await conn.execute(sql.FORGET_EVENTS, [row["id"] for row in rows])
+            return len(rows)
+
+        return await self._change(change)
 
     async def prune(self) -> dict[str, int]:
         return await self._change(lambda conn: prune(conn, self._clock(), self._limits))

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is; the second is an estimate."""
+"""Called with what is done and what there is; the second is an estimate, 0 where there is none."""
 
 
 class HeldError(Exception):
     """A legal hold forbids this; the message names a thread and says what to do."""
+
+    def __init__(self, thread_id: str, reason: str | None) -> None:
+        super().__init__(
+            f"Thread {thread_id} is on legal hold ({reason}), so nothing of the people in it is "
+            f"erased. When the hold has ended: `greenroom threads release {thread_id}`, then again."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +45,11 @@ class ConversationUpkeep(Protocol):
     """Every adapter promises:
 
     - *Bounded.* Memory and the work of one transaction do not grow with the data.
-    - *Consistent.* What is compared or exported is of one moment each; what is changed is changed
-      under the store's own locks (the thread, then the feed heads), so that all promises of
-      `ConversationStore` hold before and after each step.
+    - *Consistent.* What is compared is of one moment. What is exported is of one moment where the
+      database can read so; where it cannot, each thread and each message is as it was when it was
+      reached, and whatever was there all the while is there once. What is changed is changed as the
+      store changes it (under its locks, or on condition that nobody else has), so that all promises
+      of `ConversationStore` hold before and after each step.
     - *Told.* Whoever sees something else afterwards has an event of it in their feed.
     - *Repeatable.* Killed at any moment and run again, everything ends as if run once.
     - *Held.* A thread on legal hold loses nothing.
@@ -49,14 +57,14 @@ class ConversationUpkeep(Protocol):
 
     def check(self, *, repair: bool, progress: Progress) -> AsyncIterator[Fault]:
         """Recount everything derived; yields what differs, at most 1000 faults per batch of
-        threads or people. With `repair`, counts, heads and inbox rows are set right; holes in a
-        thread and times that are not the id's are told only, as there is nothing to tell right
-        from wrong by."""
+        threads or people. With `repair`, counts, heads, copies and inbox rows are set right; holes
+        in a thread and times that are not the id's are told only, as there is nothing to tell right
+        from wrong by. What changes too often to be compared is told of as `unchecked`."""
         ...
 
     def export(self, user_id: str) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Everything about one person as (section, item), each section whole before the next: what
-        they wrote, wherever, and what they may see now; nothing else, as of one moment."""
+        they wrote, wherever, and what they may see now; nothing else."""
         ...
 
     async def check_may_erase(self, user_id: str) -> None:

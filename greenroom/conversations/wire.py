@@ -12,6 +12,7 @@ from greenroom.conversations.model import (
     Event,
     EventType,
     InboxRow,
+    LastMessage,
     Message,
     Participant,
     ReadMark,
@@ -19,7 +20,6 @@ from greenroom.conversations.model import (
     Thread,
     ThreadKind,
     derive_state,
-    preview,
 )
 from greenroom.conversations.store import InboxKey
 from greenroom.kernel.clock import rfc3339
@@ -261,14 +261,14 @@ def _participant(participant: Participant) -> ParticipantView:
     )
 
 
-def _last_message(message: Message | None) -> LastMessageView | None:
+def _last_message(message: LastMessage | None) -> LastMessageView | None:
     if message is None:
         return None
     return LastMessageView(
         id=message.id,
         author_id=message.author_id,
         kind=message.kind,  # type: ignore[arg-type]
-        preview=preview(message),
+        preview=message.preview,
         system=_notice(message),
         created_at=rfc3339(message.created_at_ms),
         deleted_at=_time(message.deleted_at_ms),
@@ -283,7 +283,7 @@ def _receipt(receipt: Receipt | None) -> ReceiptView | None:
     )
 
 
-def _notice(message: Message) -> SystemNotice | None:
+def _notice(message: Message | LastMessage) -> SystemNotice | None:
     return None if message.system is None else SystemNotice(**message.system)
 
 

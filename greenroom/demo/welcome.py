@@ -3,22 +3,16 @@
 from dataclasses import dataclass
 
 from greenroom.bootstrap import jwt_secret
+from greenroom.demo.accounts import count_people
+from greenroom.demo.opening import open_loading
 from greenroom.kernel.clock import Clock, system_clock
+from greenroom.kernel.errors import NotFound
 from greenroom.platform.auth import sign_token
-from greenroom.platform.postgres import open_pool
 from greenroom.settings import Settings
 
 BUYER, SELLER = "maya", "theo"
 OPENER = "sample-lookbook-1"
 TOKEN_TTL_S = 30 * 24 * 60 * 60
-
-# A thread knows how many messages it has, which is quicker than counting a million.
-COUNTS = """
-select (select count(*) from app_user) as people, count(*) as threads,
-    coalesce(sum(last_seq), 0)::bigint as messages,
-    (select thread_id from message where sender_user = $1 and client_id = $2) as thread_id
-from thread
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +28,17 @@ async def describe_sample(
     settings: Settings, database_url: str, clock: Clock = system_clock
 ) -> Sample:
     """What there is now, with tokens for two people who have a thread."""
-    pool = await open_pool(database_url, min_size=1, max_size=1, statement_timeout_ms=0)
-    try:
-        [row] = await pool.fetch(COUNTS, BUYER, OPENER)
-    finally:
-        await pool.close()
+    async with open_loading(settings, database_url) as loading:
+        people = await count_people(loading.accounts)
+        thread_id = await loading.thread_of(BUYER, OPENER)
+        threads, messages = await loading.count()
+    if thread_id is None:
+        raise NotFound(
+            "The sample's first thread is no longer there. Set GREENROOM_HOME to another folder "
+            "to have all of the sample again."
+        )
     tokens = {who: person_token(settings, who, clock) for who in (BUYER, SELLER)}
-    return Sample(row["thread_id"], tokens, row["people"], row["threads"], row["messages"])
+    return Sample(thread_id, tokens, people, threads, messages)
 
 
 def person_token(settings: Settings, user_id: str, clock: Clock) -> str:

@@ -54,6 +54,9 @@ class Limits:
     ack_batch: int = 32
     ack_queue: int = 20_000
     ack_span: int = 1000
+    outbox_shards: int = 8
+    unsettled_s: int = 5
+    settle_interval_s: int = 5
     known_users: int = 100_000
     known_user_s: int = 60
     verified_tokens: int = 20_000

@@ -28,7 +28,9 @@ class PresenceStore(Protocol):
     - *Visibility* is decided at the moment of the look, by what holds then. A thread that a viewer
       may not see, or no longer, is absent, for strangers and for missing ids alike. Nobody sees
       themselves. People with a block between them, either way, see each other as away.
-    - *Atomicity.* Each call is atomic; a look sees what was written before it began.
+    - *Atomicity.* Each sign changes in one step, and forward only where the call says so. A call
+      about several may be seen, or fail, half done; repeating it completes it. A look sees every
+      sign whose call had ended before it began; it may mix moments.
     - *Failure.* `Unavailable` means that the outcome is unknown; everything may be repeated.
     """
 
@@ -52,7 +54,8 @@ class PresenceStore(Protocol):
 
     async def seen(self, users: Sequence[str], until_ms: int, now_ms: int) -> list[str]:
         """At most SEEN_BATCH people are online until then, or longer if that is known already.
-        Returns those who were not online before."""
+        Returns those who were not online before; of two servers that note a newcomer at the same
+        moment, both may name them."""
         ...
 
     async def look(self, pairs: Sequence[Pair], now_ms: int) -> dict[Pair, Snapshot]:

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 if TYPE_CHECKING:
     from conftest import Api
+
+pytestmark = pytest.mark.parametrize("conversations", ["postgres"], indirect=True, scope="module")
 
 
 async def test_document_is_valid(api: Api) -> None:

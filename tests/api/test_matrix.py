@@ -5,7 +5,7 @@ A call without an entry in `TABLE` fails here, and so does an entry without a ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,10 @@ import asyncpg
 import httpx
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from greenroom.conversations.records_dynamodb import Change
+from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.kernel.limits import Limits
 
 if TYPE_CHECKING:
     from conftest import Api, Client, Json, Person
@@ -23,6 +27,7 @@ PERSON: Json = {"person": []}
 BACKEND: Json = {"backend": []}
 WITHOUT_KEY = {"simple_upload_file", "issue_ticket", "acknowledge", "renew_stream"}
 """POST calls that change nothing, or only ever move forward, and so take no Idempotency-Key."""
+MOST_PARTICIPANTS = 5
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Entry:
     repeated: int = 200
     wrong: Callable[[Scene], Request] | None = None
     code: str = ""
-    spoil: str = ""
+    spoil: Callable[[Scene], Awaitable[None]] | None = None
     other: Callable[[Scene], Json] = lambda _: {}
 
 
@@ -97,14 +102,37 @@ def pair_of(scene: Scene) -> str:
     return f"conv_{scene.ann.id}_{scene.bob.id}"
 
 
-LOCK = "update thread set locked = true where thread_id = $1"
-MAKE_OLD = "update message set created_at = created_at - interval '1 hour' where thread_id = $1"
-BLOCK_DORA = """insert into user_block
-    select opened_by_user, replace(opened_by_user, 'ann', 'dora'), now()
-    from thread where thread_id = $1"""
-FILL = """insert into thread_participant (thread_id, user_id, role, status, joined_at)
-    select $1, 'crowd.' || n, 'host', 'active', now() from generate_series(1, 48) n"""
-PROMOTE = "update thread set kind = 'project', leg_id = 'leg_other' where thread_id = $1"
+async def make_old(scene: Scene) -> None:
+    scene.api.clock.advance(hours=1)
+
+
+async def block_dora(scene: Scene) -> None:
+    await scene.ann.block(scene.dora)
+
+
+async def fill(scene: Scene) -> None:
+    for other in await scene.api.people(*(f"other{n}" for n in range(MOST_PARTICIPANTS - 2))):
+        await scene.api.backend.add(scene.thread_id, other.id, "host")
+
+
+async def promote(scene: Scene) -> None:
+    path = f"/v1/threads/{scene.thread_id}/promote"
+    await scene.api.backend.post(path, {"leg_id": "leg_other"})
+
+
+async def lock(scene: Scene) -> None:
+    """What no call does yet."""
+    store = scene.api.rooms.store
+    if isinstance(store, DynamoConversations):
+
+        async def decide(change: Change) -> None:
+            change.state = replace(change.state, locked=True)
+
+        await store._threads.change(scene.thread_id, decide)
+    else:
+        statement = "update thread set locked = true where thread_id = $1"
+        await scene.pool.execute(statement, scene.thread_id)
+
 
 TABLE: dict[str, Entry] = {
     "send_message": Entry(
@@ -112,7 +140,7 @@ TABLE: dict[str, Entry] = {
         status=201,
         wrong=lambda s: of_thread(s, {"client_id": "second", "body": "Are you free?"}),
         code="THREAD_LOCKED",
-        spoil=LOCK,
+        spoil=lock,
         other=lambda _: {"client_id": "third"},
     ),
     "list_messages": Entry(
@@ -124,15 +152,15 @@ TABLE: dict[str, Entry] = {
         lambda s: of_message(s, {"body": "Hello again"}),
         wrong=lambda s: of_message(s, {"body": "Hello again"}),
         code="EDIT_WINDOW_CLOSED",
-        spoil=MAKE_OLD,
+        spoil=make_old,
     ),
-    "delete_message": Entry(of_message, wrong=of_message, code="THREAD_LOCKED", spoil=LOCK),
+    "delete_message": Entry(of_message, wrong=of_message, code="THREAD_LOCKED", spoil=lock),
     "start_thread": Entry(
         new_thread,
         status=201,
         wrong=new_thread,
         code="MSG_BLOCKED_BY_USER",
-        spoil=BLOCK_DORA,
+        spoil=block_dora,
         other=lambda _: {"subject": "Something else"},
     ),
     "get_thread": Entry(
@@ -142,7 +170,7 @@ TABLE: dict[str, Entry] = {
         new_participant,
         wrong=new_participant,
         code="ACTION_INVALID_STATE",
-        spoil=FILL,
+        spoil=fill,
         other=lambda _: {"role": "seller"},
     ),
     "remove_participant": Entry(
@@ -156,7 +184,7 @@ TABLE: dict[str, Entry] = {
         lambda s: of_thread(s, {"leg_id": "leg_1"}),
         wrong=lambda s: of_thread(s, {"leg_id": "leg_1"}),
         code="ACTION_INVALID_STATE",
-        spoil=PROMOTE,
+        spoil=promote,
         other=lambda _: {"leg_id": "leg_2"},
     ),
     "mark_read": Entry(
@@ -229,7 +257,7 @@ TABLE: dict[str, Entry] = {
         repeated=201,
         wrong=simple_message,
         code="THREAD_LOCKED",
-        spoil=LOCK,
+        spoil=lock,
         other=lambda _: {"content": "Something else"},
     ),
     "simple_list": Entry(
@@ -322,6 +350,11 @@ class Operation:
             Draft202012Validator(schema).validate(answer.json())
         if answer.status_code >= 400:
             assert f"`{answer.json()['code']}`" in documented["description"]
+
+
+@pytest.fixture(scope="module")
+def limits(limits: Limits) -> Limits:
+    return replace(limits, participants=MOST_PARTICIPANTS)
 
 
 @pytest.fixture(scope="module")
@@ -430,8 +463,8 @@ async def test_backend_where_both_may_call(
 async def test_wrong_state(operation: Operation, entry: Entry, scene: Scene) -> None:
     if entry.wrong is None:
         return
-    if entry.spoil:
-        await scene.pool.execute(entry.spoil, scene.thread_id)
+    if entry.spoil is not None:
+        await entry.spoil(scene)
     _, code = await operation.refusal(operation.caller(scene), entry.wrong(scene))
     assert code == entry.code
 

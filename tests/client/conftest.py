@@ -31,8 +31,11 @@ def open_home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-async def server(open_home: Path, database_url: str) -> AsyncIterator[Server]:
-    started = Server(open_home, {"GREENROOM_DATABASE_URL": database_url})
+async def server(
+    open_home: Path, database_url: str, conversations_environment: dict[str, str]
+) -> AsyncIterator[Server]:
+    environment = {"GREENROOM_DATABASE_URL": database_url, **conversations_environment}
+    started = Server(open_home, environment)
     await started.start()
     yield started
     await started.stop()

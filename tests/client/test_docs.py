@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from greenroom.client import Client
 
 from .site import Pair, read_messages, token_of
@@ -17,6 +19,7 @@ def example() -> str:
     return str(code)
 
 
+@pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 async def test_the_example_answers_every_message(pair: Pair) -> None:
     [thread_id] = await pair.start()
     known: dict[str, Any] = {"Client": Client}

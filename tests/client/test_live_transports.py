@@ -201,6 +201,7 @@ async def test_a_thread_that_cannot_be_watched_does_not_keep_a_stream_from_openi
             assert [each["id"] for each in await read_messages(ada, 1)] == [sent["id"]]
 
 
+@pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 async def test_a_queue_that_empties_at_once_does_not_cost_the_websocket(pair: Pair) -> None:
     """The server cuts who says more than 50 frames a second for long."""
     threads = await pair.start(threads=4)

@@ -1,7 +1,5 @@
 """The adapters that the contract holds for, and what every test of it needs."""
 
-import asyncio
-import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,23 +7,24 @@ from typing import Any
 import asyncpg
 import pytest
 
+from greenroom.conversations.decisions_postgres import PostgresDecisions
 from greenroom.conversations.feeds_postgres import PINNED_PLANS, Wake
+from greenroom.conversations.people import Profile
 from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.store_dynamodb import DynamoConversations
 from greenroom.conversations.store_postgres import PostgresConversations
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
 from greenroom.kernel.limits import Limits
+from greenroom.platform.dynamodb.credentials import Access
+from greenroom.platform.dynamodb.metering import Meter
+from greenroom.platform.dynamodb.table import Table
+from greenroom.platform.dynamodb.transport import open_client
 from greenroom.platform.postgres import new_pool
 
+from .faults import Site
+from .mischief import dynamodb_mischief, postgres_mischief
 from .world import ROOMY, Disturb, OpenStore, Seed, WildClock, names, seeded_randomness
-
-MOST_LOOKS = 60
-LOCK_THREAD = "select 1 from thread where thread_id = $1 for update"
-LOCK_HEAD = "select 1 from feed_head where user_id = $1 for update"
-IS_WAITED_FOR = """
-select exists (select 1 from pg_stat_activity
-    where datname = current_database() and pg_backend_pid() = any (pg_blocking_pids(pid)))
-"""
 
 
 def nobody(_user_ids: Iterable[str]) -> None:
@@ -64,49 +63,52 @@ def postgres_adapter(url: str) -> OpenStore:
     return open_store
 
 
-@pytest.fixture(scope="module", params=["postgres"])
-def open_store(request: pytest.FixtureRequest, database_url: str) -> OpenStore:
-    adapters: dict[str, Callable[[str], OpenStore]] = {"postgres": postgres_adapter}
-    return adapters[request.param](database_url)
+def dynamodb_adapter(access: Access, table_name: str, ledger_url: str) -> OpenStore:
+    @asynccontextmanager
+    async def open_store(
+        *, clock: Clock, randomness: Randomness, limits: Limits = ROOMY, wake: Wake = nobody
+    ) -> AsyncIterator[ConversationStore]:
+        pool = await new_pool(
+            ledger_url, min_size=0, max_size=2, statement_timeout_ms=limits.statement_timeout_ms
+        )
+        store = DynamoConversations(
+            Table(open_client(access), table_name, Meter()),
+            nameless,
+            PostgresDecisions(pool, clock=clock, randomness=randomness),
+            clock=clock,
+            randomness=randomness,
+            limits=limits,
+            wake=wake,
+        )
+        try:
+            yield store
+        finally:
+            await store.close()
+            await pool.close()
+
+    return open_store
+
+
+async def nameless(_user_ids: Sequence[str]) -> dict[str, Profile]:
+    """Nobody here has told anyone their name."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def open_store(request: pytest.FixtureRequest, conversations: str) -> OpenStore:
+    url: str = request.getfixturevalue("database_url")
+    if conversations == "postgres":
+        return postgres_adapter(url)
+    access = request.getfixturevalue("dynamodb_access")
+    return dynamodb_adapter(access, request.getfixturevalue("dynamodb_table"), url)
 
 
 @pytest.fixture
-def disturb(database_url: str) -> Disturb:
-    @asynccontextmanager
-    async def hold_rows(
-        threads: Sequence[str], people: Sequence[str], seed: int
-    ) -> AsyncIterator[None]:
-        stopping = asyncio.Event()
-        holders = [hold_in_turn(database_url, threads, people, seed + n, stopping) for n in (1, 2)]
-        tasks = [asyncio.create_task(each) for each in holders]
-        try:
-            yield
-        finally:
-            stopping.set()
-            await asyncio.gather(*tasks)
-
-    return hold_rows
-
-
-async def hold_in_turn(
-    url: str, threads: Sequence[str], people: Sequence[str], seed: int, stopping: asyncio.Event
-) -> None:
-    """Lock one row after another, each until somebody has been seen waiting for it."""
-    choose = random.Random(seed)
-    connection = await asyncpg.connect(url)
-    try:
-        while not stopping.is_set():
-            async with connection.transaction():
-                if choose.random() < 0.5:
-                    lock, row = LOCK_THREAD, choose.choice(threads)
-                else:
-                    lock, row = LOCK_HEAD, choose.choice(people)
-                await connection.execute(lock, row)
-                for _ in range(choose.randrange(MOST_LOOKS)):
-                    if await connection.fetchval(IS_WAITED_FOR) or stopping.is_set():
-                        break
-    finally:
-        await connection.close()
+def disturb(request: pytest.FixtureRequest, conversations: str) -> Disturb:
+    if conversations == "postgres":
+        return postgres_mischief(request.getfixturevalue("database_url"))
+    access = request.getfixturevalue("dynamodb_access")
+    return dynamodb_mischief(access, request.getfixturevalue("dynamodb_table"))
 
 
 @pytest.fixture
@@ -119,6 +121,17 @@ async def store(open_store: OpenStore, clock: WildClock, seed: Seed) -> AsyncIte
     randomness = seeded_randomness(seed.random.randrange(1 << 40))
     async with open_store(clock=clock, randomness=randomness) as opened:
         yield opened
+
+
+@pytest.fixture
+async def site(
+    dynamodb_access: Access, dynamodb_table: str, pool: asyncpg.Pool, clock: WildClock, seed: Seed
+) -> AsyncIterator[Site]:
+    """Where a test puts what it wants between the DynamoDB store and the database."""
+    randomness = seeded_randomness(seed.random.randrange(1 << 40))
+    opened = Site(dynamodb_access, dynamodb_table, pool, clock=clock, randomness=randomness)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ LIMITS = Limits(participants=4)
 PEOPLE = 5
 MOST_THREADS = 4
 MOST_STASHED = 8
+EXAMPLES = {"postgres": 70, "dynamodb": 20}
 NOBODY = "msg_000000000000" + "0" * 14
 
 people = st.integers(0, PEOPLE - 1)
@@ -427,14 +428,14 @@ class History(RuleBasedStateMachine):
         return client
 
 
-def test_any_history(open_store: OpenStore) -> None:
+def test_any_history(open_store: OpenStore, conversations: str) -> None:
     loop = asyncio.new_event_loop()
     machine = type("AnyHistory", (History,), {"loop": loop, "open_store": staticmethod(open_store)})
     try:
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=600 if IS_FULL else 70,
+                max_examples=600 if IS_FULL else EXAMPLES[conversations],
                 stateful_step_count=60 if IS_FULL else 40,
                 deadline=None,
                 # Making a failed history shorter takes minutes: only where there are minutes.

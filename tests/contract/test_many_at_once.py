@@ -258,6 +258,11 @@ async def test_a_send_that_cannot_be_stored_fails_alone(
         *(store.append(send_of(thread_id, ada, body)) for body in bodies), return_exceptions=True
     )
     failed = [number for number, each in enumerate(answers) if isinstance(each, BaseException)]
-    assert failed == [11]
-    found = await whole_thread(store, ben, thread_id)
-    assert [message.body for message in found[1:]] == [f"{number}" for number in range(20)]
+    found = [message.body for message in await whole_thread(store, ben, thread_id)]
+    if poison in found:
+        # Not every database minds a zero.
+        assert (poison, failed) == ("\x00", [])
+        found.remove(poison)
+    else:
+        assert failed == [11]
+    assert found[1:] == [f"{number}" for number in range(20)]

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -75,9 +74,13 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-async def site(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    home: Path = tmp_path_factory.mktemp("home")
-    settings = load_settings({"GREENROOM_HOME": str(home), "GREENROOM_JWT_SECRET": SECRET})
+async def site(
+    database_url: str,
+    conversations_environment: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Site]:
+    home = {"GREENROOM_HOME": str(tmp_path_factory.mktemp("home"))}
+    settings = load_settings({**home, "GREENROOM_JWT_SECRET": SECRET, **conversations_environment})
     async with AsyncExitStack() as stack:
         rooms, clients = [], []
         for _ in range(2):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
 if TYPE_CHECKING:
@@ -40,14 +39,15 @@ class TestKeptAnswers:
         assert again.headers["content-type"] == "application/problem+json"
         assert (await ann.post("/v1/threads", new, key="k2")).status_code == 201
 
-    async def test_kept_refusal_changed_nothing(self, api: Api, pool: asyncpg.Pool) -> None:
+    async def test_kept_refusal_changed_nothing(self, api: Api) -> None:
         ann, bob = await api.people("ann", "bob")
-        path = f"/v1/threads/{await ann.thread_with(bob)}/promote"
+        thread_id = await ann.thread_with(bob)
+        path = f"/v1/threads/{thread_id}/promote"
         await api.backend.post(path, {"leg_id": "leg_1"})
-        before = await pool.fetchval("select count(*) from outbox")
+        before, since = await ann.thread(thread_id), await ann.cursor()
         refused = await api.backend.post(path, {"leg_id": "leg_2"}, key=f"promote {ann.id}")
         assert refused.status_code == 409
-        assert await pool.fetchval("select count(*) from outbox") == before
+        assert (await ann.thread(thread_id), await ann.sync(since)) == (before, [])
 
     async def test_other_body_or_path_is_a_mismatch(self, api: Api) -> None:
         ann, bob, carl = await api.people("ann", "bob", "carl")

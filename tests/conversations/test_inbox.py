@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
 import pytest
 
 if TYPE_CHECKING:
     from conftest import Api, Json, Person
+
+    from .inside import Inside
 
 DAY_S = 24 * 60 * 60
 
@@ -70,12 +71,10 @@ class TestFolders:
         await ann.thread_with(bob)
         assert await listed(bob, folder=folder) == []
 
-    async def test_folder_is_where_an_operator_put_the_row(
-        self, api: Api, pool: asyncpg.Pool
-    ) -> None:
+    async def test_folder_is_where_an_operator_put_the_row(self, api: Api, inside: Inside) -> None:
         ann, bob = await api.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
-        await pool.execute("update inbox_index set folder = 'spam' where user_id = $1", bob.id)
+        await inside.put_into_spam(thread_id, bob.id)
         assert await listed(bob, folder="spam") == [thread_id]
         assert await listed(bob) == []
 
@@ -96,10 +95,10 @@ class TestFilters:
         assert await listed(bob, role_context="studio") == [inquiry]
         assert await listed(bob, kind="invite", role_context="studio") == []
 
-    async def test_city(self, api: Api, pool: asyncpg.Pool) -> None:
+    async def test_city(self, api: Api, inside: Inside) -> None:
         ann, bob = await api.people("ann", "bob")
         leeds, _ = await ann.thread_with(bob), await ann.thread_with(bob)
-        await pool.execute("update thread set city = 'Leeds' where thread_id = $1", leeds)
+        await inside.place_in("Leeds", leeds)
         assert await listed(bob, city="Leeds") == [leeds]
 
     async def test_state_is_what_the_row_says(self, api: Api) -> None:

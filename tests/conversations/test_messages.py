@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
 import pytest
 
 from greenroom.kernel.ids import id_time_ms
@@ -12,7 +11,7 @@ from greenroom.kernel.ids import id_time_ms
 if TYPE_CHECKING:
     from conftest import Api, Json, Person
 
-MUTE = "update thread_participant set blocked_until = $3 where thread_id = $1 and user_id = $2"
+    from .inside import Inside
 
 
 def path_to(thread_id: str) -> str:
@@ -127,21 +126,19 @@ class TestSending:
         draft = {"client_id": client_id, "body": "Hello"}
         assert await ann.refusal("POST", path_to(thread_id), draft) == (400, "INVALID_REQUEST")
 
-    async def test_muted_person_reads_but_does_not_write(
-        self, api: Api, pool: asyncpg.Pool
-    ) -> None:
+    async def test_muted_person_reads_but_does_not_write(self, api: Api, inside: Inside) -> None:
         ann, bob, thread_id = await pair(api)
-        await pool.execute(MUTE, thread_id, ann.id, api.clock() + 60_000)
+        await inside.mute(thread_id, ann.id, api.clock() + 60_000)
         assert await ann.refusal("POST", path_to(thread_id), ann.draft()) == (403, "FORBIDDEN")
         assert len(await ann.messages(thread_id)) == 1
         await bob.send(thread_id)
         api.clock.advance(minutes=1)
         await ann.send(thread_id)
 
-    async def test_muted_person_does_not_edit(self, api: Api, pool: asyncpg.Pool) -> None:
+    async def test_muted_person_does_not_edit(self, api: Api, inside: Inside) -> None:
         ann, _, thread_id = await pair(api)
         message = await ann.send(thread_id)
-        await pool.execute(MUTE, thread_id, ann.id, api.clock() + 60_000)
+        await inside.mute(thread_id, ann.id, api.clock() + 60_000)
         edit = await ann.patch(path_of(message), {"body": "Said all the same"})
         assert edit.status_code == 403
 
@@ -173,7 +170,7 @@ class TestOrder:
 
 class TestEditing:
     async def test_edit_is_shown_to_all_and_the_original_kept(
-        self, api: Api, pool: asyncpg.Pool
+        self, api: Api, inside: Inside
     ) -> None:
         ann, bob, thread_id = await pair(api)
         message, since = await ann.send(thread_id, "Frist"), await bob.cursor()
@@ -185,7 +182,8 @@ class TestEditing:
         assert (event["type"], event["message"]["body"]) == ("message.edited", "First")
         assert event["inbox"]["last_message"]["preview"] == "First"
         await ann.edit(message, "Fist")
-        assert await audit(pool, message) == [("edit", "Frist"), ("edit", "First")]
+        originals = await inside.originals(thread_id, message["id"])
+        assert originals == [("edit", "Frist"), ("edit", "First")]
 
     async def test_window_is_fifteen_minutes(self, api: Api) -> None:
         ann, _, thread_id = await pair(api)
@@ -239,7 +237,7 @@ class TestEditing:
 
 class TestDeleting:
     async def test_deletion_leaves_an_empty_place_and_keeps_the_original(
-        self, api: Api, pool: asyncpg.Pool
+        self, api: Api, inside: Inside
     ) -> None:
         ann, bob, thread_id = await pair(api)
         message, since = await ann.send(thread_id, "**Oops**"), await bob.cursor()
@@ -250,7 +248,7 @@ class TestDeleting:
         assert (event["type"], event["message"]["body"]) == ("message.deleted", "")
         row = await bob.row(thread_id)
         assert (row["last_message"]["preview"], row["unread_count"]) == ("", 1)
-        assert await audit(pool, message) == [("delete", "**Oops**")]
+        assert await inside.originals(thread_id, message["id"]) == [("delete", "**Oops**")]
 
     async def test_deleted_body_is_in_no_earlier_event(self, api: Api) -> None:
         ann, bob, thread_id = await pair(api)
@@ -288,13 +286,6 @@ class TestDeleting:
         message = await ann.send(thread_id)
         api.clock.advance(days=100)
         assert (await ann.remove(message))["deleted_at"] is not None
-
-
-async def audit(pool: asyncpg.Pool, message: Json) -> list[tuple[str, str]]:
-    rows = await pool.fetch(
-        "select act, body_text from message_audit where message_id = $1 order by at", message["id"]
-    )
-    return [(row["act"], row["body_text"]) for row in rows]
 
 
 class TestPaging:

@@ -213,10 +213,11 @@ class TestConversations:
         listed = await ann.conversations()
         assert [each["id"] for each in listed] == [pair(ann, each) for each in others[:0:-1]]
 
+    @pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
     async def test_costs_the_same_with_one_and_with_many(self, api: Api) -> None:
         ann, *others = await api.people("ann", *(f"other{number}" for number in range(30)))
         statements: list[str] = []
-        async with api.rooms._pool.acquire() as connection:
+        async with api.rooms._kept.pools[0].acquire() as connection:
             connection.add_query_logger(lambda record: statements.append(record.query))
         counts = []
         await ann.write_to(others[0])

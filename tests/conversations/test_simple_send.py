@@ -198,6 +198,23 @@ class TestWhere:
         for name, content in listed.items():
             assert [each["content"] for each in await me.poll(name)] == [content]
 
+    async def test_pair_is_who_the_participants_are(self, api: Api) -> None:
+        ann, bob, carl = await api.people("ann", "bob", "carl")
+        thread_id = await ann.thread_with(bob)
+
+        async def found() -> list[str | None]:
+            thread_of = api.rooms.store.pair_thread
+            return [await thread_of(ann.id, bob.id), await thread_of(bob.id, ann.id)]
+
+        assert await found() == [thread_id] * 2
+        await bob.leave(thread_id)
+        assert await found() == [None] * 2
+        await api.backend.add(thread_id, bob.id, "seller")
+        assert await found() == [thread_id] * 2
+        await api.backend.add(thread_id, carl.id, "host")
+        assert await found() == [None] * 2
+
+    @pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
     async def test_key_of_the_pair_is_what_the_participants_say(
         self, api: Api, pool: asyncpg.Pool
     ) -> None:

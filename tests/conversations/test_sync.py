@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
 if TYPE_CHECKING:
     from conftest import Api, Json, Person
+
+    from .inside import Inside
 
 
 async def page(person: Person, **params: object) -> Json:
@@ -134,14 +135,14 @@ class TestReset:
         await self.check_reset(bob, f"{epoch}-{int(n, 16) + 1:x}")
         await self.check_reset(bob, f"{epoch}-{'f' * 15}")
 
-    async def test_restored_database_resets_everyone(self, api: Api, pool: asyncpg.Pool) -> None:
+    async def test_restored_database_resets_everyone(self, api: Api, inside: Inside) -> None:
         ann, bob = await api.people("ann", "bob")
         await ann.thread_with(bob)
         since = await bob.cursor()
-        await pool.execute("update feed_epoch set epoch = 'restored' || substr(epoch, 1, 4)")
+        await inside.restore()
         await self.check_reset(bob, since)
 
-    async def test_cursor_older_than_seven_days(self, api: Api) -> None:
+    async def test_cursor_older_than_seven_days(self, api: Api, conversations: str) -> None:
         ann, bob = await api.people("ann", "bob")
         beginning = await bob.cursor()
         thread_id = await ann.thread_with(bob)
@@ -152,7 +153,8 @@ class TestReset:
         assert len(await bob.sync(beginning)) == 3
         api.clock.advance(seconds=1)
         pruned = await api.rooms.store.prune()
-        assert pruned["feed"] >= 4
+        # DynamoDB deletes by itself, and what is past its time counts for nothing until then.
+        assert conversations == "dynamodb" or pruned["feed"] >= 4
         await self.check_reset(bob, beginning)
         for kept in (await bob.sync(middle), await bob.sync()):
             assert [each["message"]["id"] for each in kept] == [recent["id"]]

@@ -1,7 +1,8 @@
-"""Databases to load samples into, as many as a test asks for."""
+"""Databases and tables to load samples into, as many as a test asks for."""
 
+import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +10,12 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from greenroom.demo.bulk import TABLES
+from greenroom.platform.dynamodb.credentials import Access
+from greenroom.platform.dynamodb.schema import create_table
+from greenroom.platform.dynamodb.transport import open_client
+from greenroom.settings import load_settings
+
+from .places import NewPlace, Place
 
 NewDatabase = Callable[[], Awaitable[str]]
 
@@ -22,7 +28,7 @@ async def run_on(url: str, statement: str) -> None:
         await connection.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def new_database(postgres_url: str, template_database: str) -> AsyncIterator[NewDatabase]:
     made: list[str] = []
 
@@ -37,6 +43,43 @@ async def new_database(postgres_url: str, template_database: str) -> AsyncIterat
         await run_on(postgres_url, f"DROP DATABASE {name}")
 
 
+@pytest.fixture(scope="module")
+def aws_keys() -> Iterator[None]:
+    """The engine takes any, but some there must be."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, os.environ.get(name) or "tests")
+        yield
+
+
+@pytest.fixture(scope="module")
+def new_place(
+    new_database: NewDatabase,
+    dynamodb_access: Access,
+    aws_keys: None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> NewPlace:
+    """An empty store of this kind, with a database for its accounts."""
+
+    async def make(conversations: str) -> Place:
+        home = {"GREENROOM_HOME": str(tmp_path_factory.mktemp("home"))}
+        url = await new_database()
+        if conversations == "postgres":
+            return Place(load_settings(home), url)
+        name = f"test-{secrets.token_hex(4)}"
+        client = open_client(dynamodb_access)
+        await create_table(client, name)
+        await client.close()
+        kept = {
+            "GREENROOM_CONVERSATIONS": conversations,
+            "GREENROOM_DYNAMODB_ENDPOINT": dynamodb_access.url,
+            "GREENROOM_DYNAMODB_TABLE": name,
+        }
+        return Place(load_settings({**home, **kept}), url, dynamodb_access)
+
+    return make
+
+
 class Database:
     """Answers with the rows that are wrong, so that a failed test shows them."""
 
@@ -45,12 +88,6 @@ class Database:
 
     async def rows(self, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await self._connection.fetch(query)]
-
-    async def contents(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table that a load fills."""
-        tables = (*TABLES, "message_audit", "outbox", "user_block")
-        everything = "select * from {} order by 1, 2"
-        return {table: await self.rows(everything.format(table)) for table in tables}
 
 
 @pytest.fixture

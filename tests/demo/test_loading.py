@@ -1,30 +1,30 @@
-"""What is in the database after loading, by hand-written scenes and in bulk, recounted in SQL."""
+"""What is in PostgreSQL after loading, by hand-written scenes and in bulk, recounted in SQL."""
 
 import dataclasses
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.model import Cursor, EventType
-from greenroom.conversations.store import InboxFilter
+from greenroom.conversations.model import Cursor, as_last_message
 from greenroom.demo import sample as sample_module
-from greenroom.demo.bulk import Bulk, load_bulk
+from greenroom.demo.bulk import load_bulk
+from greenroom.demo.crowd import Bulk
+from greenroom.demo.cues import cues
 from greenroom.demo.people import PEOPLE
-from greenroom.demo.sample import cues, load_sample
+from greenroom.demo.sample import load_sample
 from greenroom.demo.script import latest_day, scenes, with_dates
 from greenroom.kernel.limits import Limits
 from greenroom.settings import Settings, load_settings
 
-if TYPE_CHECKING:
-    from demo.conftest import NewDatabase
+from .places import DAY_MS, HOUR_MS, NOW_MS, Place, clock
 
-NOW_MS = 1_800_000_000_000
-HOUR_MS = 60 * 60 * 1000
-DAY_MS = 24 * HOUR_MS
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import NewDatabase
 
 # Each returns the rows that break a promise of the store.
 PROMISES = {
@@ -105,12 +105,8 @@ PROMISES = {
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: "Path") -> Settings:
     return load_settings({"GREENROOM_HOME": str(tmp_path)})
-
-
-def clock() -> int:
-    return NOW_MS
 
 
 async def assert_promises(database: Any, feed_from_ms: int) -> None:
@@ -149,39 +145,15 @@ async def test_the_sample_keeps_every_promise(
         assert not await database.rows("select 1 from message where body_text like '%{%'")
 
 
-async def test_people_see_the_sample_as_they_would_see_their_own(
-    settings: Settings, new_database: "NewDatabase"
-) -> None:
-    url = await new_database()
-    await load_sample(settings, url, clock=clock)
-    async with Rooms(settings, url, clock=clock) as rooms:
-        for user_id in PEOPLE:
-            page = await rooms.conversations.inbox(user_id, InboxFilter(), after=None, limit=50)
-            assert page.items, user_id
-            unread = [row.inbox for row in page.items if row.inbox and row.inbox.unread_count]
-            assert page.unread_threads["all"] == len(unread)  # type: ignore[index]
-            changes = await rooms.conversations.changes(user_id, None, 100)
-            said = [event for event in changes.events if event.type == EventType.MESSAGE_NEW]
-            newest = page.items[0].inbox
-            assert newest is not None
-            assert newest.last_message is not None
-            if newest.last_activity_ms > NOW_MS - 7 * DAY_MS:
-                assert newest.last_message in [event.message for event in said]
-            old = Cursor(changes.cursor.epoch, 0)
-            [reset] = (await rooms.conversations.changes(user_id, old, 100)).events[:1]
-            assert reset.type in (EventType.RESET, EventType.THREAD_CHANGED)
-
-
 async def test_the_same_seed_gives_the_same_rows(
-    settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
+    settings: Settings, new_database: "NewDatabase"
 ) -> None:
     found = []
     for seed in (1, 1, 2):
         url = await new_database()
         await load_sample(settings, url, seed=seed, clock=clock)
-        await load_bulk(url, Bulk(seed, 500, 12), clock=clock)
-        async with look_into(url) as database:
-            found.append(await database.contents())
+        await load_bulk(settings, url, Bulk(seed, 500, 12), clock=clock)
+        found.append(await Place(settings, url).contents())
     first, second, other = found
     assert first == second
     assert first["message"] != other["message"]
@@ -189,20 +161,16 @@ async def test_the_same_seed_gives_the_same_rows(
 
 @pytest.mark.parametrize("later_ms", [0, 3 * DAY_MS + 5 * HOUR_MS])
 async def test_loading_again_changes_nothing(
-    settings: Settings,
-    new_database: "NewDatabase",
-    look_into: Callable[[str], Any],
-    later_ms: int,
+    settings: Settings, new_database: "NewDatabase", later_ms: int
 ) -> None:
     url = await new_database()
     bulk = Bulk(1, 300, 10)
     assert await load_sample(settings, url, clock=clock)
-    assert await load_bulk(url, bulk, clock=clock)
-    async with look_into(url) as database:
-        before = await database.contents()
-        assert not await load_sample(settings, url, seed=5, clock=lambda: NOW_MS + later_ms)
-        assert not await load_bulk(url, bulk, clock=lambda: NOW_MS + later_ms)
-        assert await database.contents() == before
+    assert await load_bulk(settings, url, bulk, clock=clock)
+    before = await Place(settings, url).contents()
+    assert not await load_sample(settings, url, seed=5, clock=lambda: NOW_MS + later_ms)
+    assert not await load_bulk(settings, url, bulk, clock=lambda: NOW_MS + later_ms)
+    assert await Place(settings, url).contents() == before
 
 
 @pytest.mark.parametrize("played", [1, 200])
@@ -217,7 +185,6 @@ async def test_a_load_that_was_cut_short_is_finished_by_the_next(
     await load_sample(settings, whole, clock=clock)
     with monkeypatch.context() as patch:
         patch.setattr(sample_module, "cues", lambda *args: [*cues(*args)[:played], None])
-        patch.setattr(sample_module, "_day_to_load", _today)
         with pytest.raises(AttributeError):
             await load_sample(settings, broken, clock=clock)
     # A day later; but what was begun goes on at its own times.
@@ -227,10 +194,6 @@ async def test_a_load_that_was_cut_short_is_finished_by_the_next(
         assert await found.rows(said) == await expected.rows(said)
         marks = "select thread_id, user_id, last_read_id from thread_participant order by 1, 2"
         assert await found.rows(marks) == await expected.rows(marks)
-
-
-async def _today(*_: object) -> date:
-    return latest_day(NOW_MS)
 
 
 async def test_tried_out_limits_do_not_stop_the_sample(
@@ -250,10 +213,13 @@ async def test_tried_out_limits_do_not_stop_the_sample(
     ids=["20000 messages", "one message per thread", "one message", "one long thread"],
 )
 async def test_bulk_keeps_every_promise(
-    new_database: "NewDatabase", look_into: Callable[[str], Any], bulk: Bulk
+    settings: Settings,
+    new_database: "NewDatabase",
+    look_into: Callable[[str], Any],
+    bulk: Bulk,
 ) -> None:
     url = await new_database()
-    assert await load_bulk(url, bulk, clock=clock)
+    assert await load_bulk(settings, url, bulk, clock=clock)
     async with look_into(url) as database:
         await assert_promises(database, NOW_MS - NOW_MS % HOUR_MS - 7 * DAY_MS)
         [counted] = await database.rows(
@@ -270,7 +236,7 @@ async def test_people_go_on_talking_where_bulk_stopped(
     settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
 ) -> None:
     url = await new_database()
-    await load_bulk(url, Bulk(1, 2000, 20), clock=clock)
+    await load_bulk(settings, url, Bulk(1, 2000, 20), clock=clock)
     async with Rooms(settings, url, clock=clock) as rooms, look_into(url) as database:
         [(user_id, thread_id)] = await database.rows(
             "select opened_by_user, thread_id from thread order by last_msg_ts desc limit 1"
@@ -279,7 +245,7 @@ async def test_people_go_on_talking_where_bulk_stopped(
         sent = await verbs.send(user_id, thread_id, client_id="new", body="Still there?")
         thread, cursor = await verbs.access_thread(user_id, thread_id)
         assert thread.inbox is not None
-        assert thread.inbox.last_message == sent.message
+        assert thread.inbox.last_message == as_last_message(sent.message)
         before = Cursor(cursor.epoch, cursor.n - 1)
         [event] = (await verbs.changes(user_id, before, 10)).events
         assert event.message == sent.message

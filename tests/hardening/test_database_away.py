@@ -1,22 +1,27 @@
-"""PostgreSQL goes away, or its disk is full: a clear 503, no false 201, and it heals by itself."""
+"""The database goes away or its disk is full: a clear 503, no false 201, and it heals by itself."""
 
+import contextlib
 import itertools
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 import pytest
 
+from greenroom.platform.dynamodb.engine import ensure_engine, stop_engine
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
 from .site import Json, Server, until
 
 DISK = "160m"
 ENOUGH = 400
+REFUSALS = 10
+SECRETS = ("asyncpg", "postgres", "dynamodb", "dynoxide", "127.0.0.1", "/tmp", "select", "disk")  # noqa: S108
 RAISED = {
     "GREENROOM_LIMIT_SENDS_PER_MINUTE": "60000",
     "GREENROOM_LIMIT_STARTS_PER_HOUR": "1000",
@@ -76,8 +81,8 @@ def check_unavailable(answer: httpx.Response) -> None:
     assert int(answer.headers["retry-after"]) >= 1
     problem = answer.json()
     assert problem["code"] == "UNAVAILABLE"
-    for secret in ("asyncpg", "postgres", "127.0.0.1", "/tmp", "SELECT", "disk"):  # noqa: S108
-        assert secret not in answer.text, "nothing internal leaves"
+    for secret in SECRETS:
+        assert secret not in answer.text.lower(), "nothing internal leaves"
     assert problem["corr_id"] == answer.headers["x-correlation-id"]
 
 
@@ -85,21 +90,57 @@ def is_ready(server: Server) -> bool:
     return server.http.get("/readyz").status_code == 200
 
 
-@pytest.fixture(scope="module")
-def embedded(open_home: Path) -> Iterator[EmbeddedPostgres]:
-    database = EmbeddedPostgres(open_home)
-    yield database
-    database.stop()
+class Embedded(Protocol):
+    """The database in which conversations are kept, in a home of its own."""
+
+    environment: Mapping[str, str]
+
+    def start(self) -> object: ...
+
+    def stop(self) -> object: ...
+
+
+class Postgres(EmbeddedPostgres):
+    environment: Mapping[str, str] = {}
+
+
+class DynamoDb:
+    def __init__(self, home: Path, database_url: str) -> None:
+        self.environment: Mapping[str, str] = {
+            "GREENROOM_DATABASE_URL": database_url,
+            "GREENROOM_CONVERSATIONS": "dynamodb",
+            "GREENROOM_DYNAMODB_ENDPOINT": "embedded",
+        }
+        self._folder = home / "dynamodb"
+
+    def start(self) -> None:
+        ensure_engine(self._folder)
+
+    def stop(self) -> None:
+        stop_engine(self._folder)
 
 
 @pytest.fixture(scope="module")
-def site(open_home: Path, embedded: EmbeddedPostgres) -> Iterator[Server]:
-    server = Server(open_home, RAISED)
+def embedded(open_home: Path, database_url: str, conversations: str) -> Iterator[Embedded]:
+    made = embedded_in(open_home, database_url, conversations)
+    yield made
+    made.stop()
+
+
+def embedded_in(home: Path, database_url: str, conversations: str) -> Embedded:
+    return Postgres(home) if conversations == "postgres" else DynamoDb(home, database_url)
+
+
+@pytest.fixture(scope="module")
+def site(open_home: Path, embedded: Embedded) -> Iterator[Server]:
+    server = Server(open_home, {**RAISED, **embedded.environment})
     yield server
     assert server.end() == 0
 
 
-def test_postgresql_is_stopped_and_started_again(site: Server, embedded: EmbeddedPostgres) -> None:
+def test_the_database_is_stopped_and_started_again(
+    site: Server, embedded: Embedded, conversations: str
+) -> None:
     talk = Talk(site)
     for _ in range(2):
         for _ in range(5):
@@ -110,7 +151,9 @@ def test_postgresql_is_stopped_and_started_again(site: Server, embedded: Embedde
         check_unavailable(site.http.get("/readyz"))
         check_unavailable(site.call("ann", "GET", "/v1/inbox"))
         check_unavailable(site.call("ann", "GET", "/v1/sync"))
-        check_unavailable(site.call("newcomer", "GET", "/v1/me"))
+        if conversations == "postgres":
+            # Where people are known.
+            check_unavailable(site.call("newcomer", "GET", "/v1/me"))
         assert site.http.get("/healthz").status_code == 200
         assert site.http.get("/metrics").status_code == 200
         assert site.http.get("/openapi.json").status_code == 200
@@ -133,25 +176,27 @@ def tiny_disk() -> Iterator[Path]:
     if mounted.returncode:
         folder.rmdir()
         pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode()}")
-    try:
-        yield folder
-    finally:
-        EmbeddedPostgres(folder).stop()
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-        folder.rmdir()
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+    folder.rmdir()
 
 
-def test_a_full_disk(tiny_disk: Path, tmp_path: Path) -> None:
-    server = Server(tiny_disk, RAISED, log=tmp_path / "server.log")
+def test_a_full_disk(
+    tiny_disk: Path, tmp_path: Path, database_url: str, conversations: str
+) -> None:
+    embedded = embedded_in(tiny_disk, database_url, conversations)
+    environment = {**RAISED, **embedded.environment}
+    server = Server(tiny_disk, environment, log=tmp_path / "server.log")
     try:
         talk = Talk(server)
         assert talk.send().status_code == 201
         filler = tiny_disk / "filler"
         fill(filler)
         long = "word " * 400
-        statuses = [talk.send(long).status_code for _ in range(ENOUGH)]
-        assert 503 in statuses, "the disk was not full enough to prove anything"
-        assert statuses[-1] == 503
+        statuses: list[int] = []
+        while statuses[-REFUSALS:] != [503] * REFUSALS:
+            assert len(statuses) < ENOUGH, "the disk was not full enough to prove anything"
+            statuses.append(talk.send(long).status_code)
         assert server.http.get("/healthz").status_code == 200
         filler.unlink()
         until(lambda: talk.send().status_code == 201, "room again")
@@ -160,10 +205,12 @@ def test_a_full_disk(tiny_disk: Path, tmp_path: Path) -> None:
         assert not server.has_ended()
     finally:
         server.end()
+        embedded.stop()
 
 
 def fill(path: Path) -> None:
-    free = shutil.disk_usage(path.parent).free
     with path.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, free)
-    assert shutil.disk_usage(path.parent).free < 4096 * 4
+        while (free := shutil.disk_usage(path.parent).free) >= 4096 * 4:
+            # The database may take some of it meanwhile.
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), free)

@@ -18,6 +18,8 @@ begin raise exception 'could not extend file "base/16384/16385"' using errcode =
 """
 TABLES = ("message", "thread", "feed", "outbox", "app_user", "user_block")
 
+pytestmark = pytest.mark.parametrize("conversations", ["postgres"], indirect=True, scope="module")
+
 
 @pytest.fixture(params=TABLES)
 async def full_table(request: pytest.FixtureRequest, pool: asyncpg.Pool) -> AsyncIterator[str]:

@@ -14,7 +14,9 @@ import httpx
 import pytest
 
 from greenroom.bootstrap import Rooms
+from greenroom.conversations.store_dynamodb import DynamoConversations
 from greenroom.kernel.limits import Limits
+from greenroom.platform.dynamodb.client import Client as DynamoDbClient
 
 if TYPE_CHECKING:
     from conftest import Api, Client, Json, Person
@@ -53,19 +55,32 @@ def limits(limits: Limits) -> Limits:
 
 
 class Asked:
-    """What the rooms ask the database, statement by statement."""
+    """What the rooms ask their databases, one question after the other."""
 
     def __init__(self) -> None:
         self._heard: list[str] = []
 
     async def listen_to(self, rooms: Rooms) -> None:
-        for pool in (rooms._pool, rooms._send_pool, rooms._feed_pool):
+        for pool in rooms._kept.pools:
             async with pool.acquire() as connection:
-                connection.add_query_logger(self._hear)
+                connection.add_query_logger(self._hear_statement)
+        if isinstance(rooms.store, DynamoConversations):
+            self._listen_to_requests(rooms.store._table._client)
 
-    def _hear(self, record: Any) -> None:
+    def _hear_statement(self, record: Any) -> None:
         # asyncpg counts savepoints in their names.
         self._heard.append(re.sub(r"__asyncpg_savepoint_\w+__", "", " ".join(record.query.split())))
+
+    def _listen_to_requests(self, client: DynamoDbClient) -> None:
+        call = client.call
+
+        async def hear(action: str, request: Json) -> Json:
+            # Of keys and values only which kind they are of: the ids in them differ.
+            kinds = re.findall(r"'S': '([A-Z]+)#", str(request))
+            self._heard.append(" ".join([action, *sorted(request), *kinds]))
+            return await call(action, request)
+
+        client.call = hear  # type: ignore[method-assign, assignment]
 
     async def during(self, call: Any) -> tuple[httpx.Response, list[str]]:
         self._heard.clear()

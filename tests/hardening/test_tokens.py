@@ -36,6 +36,8 @@ OTHER_RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC = ec.generate_private_key(ec.SECP256R1())
 ED = ed25519.Ed25519PrivateKey.generate()
 
+pytestmark = pytest.mark.parametrize("conversations", ["postgres"], indirect=True, scope="module")
+
 
 def jwk(key: Any, kid: str) -> Json:
     public = key.public_key()

@@ -16,9 +16,11 @@ from greenroom.presence.store import Ended, PresenceStore
 from greenroom.presence.wire import Ephemeral, TypingView
 
 if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Person
+    from conftest import FakeClock
 
     from greenroom.kernel.limits import Limits
+
+    from .stage import Someone, Stage
 
 
 class SharedBus(LocalBus):
@@ -141,6 +143,6 @@ class Site:
             server.presence.tick()
 
 
-async def two_talking(api: Api) -> tuple[Person, Person, str]:
-    ann, bob = await api.people("ann", "bob")
+async def two_talking(stage: Stage) -> tuple[Someone, Someone, str]:
+    ann, bob = await stage.people("ann", "bob")
     return ann, bob, await ann.thread_with(bob)

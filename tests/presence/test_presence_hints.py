@@ -11,11 +11,11 @@ import pytest
 from .site import Site, two_talking
 
 if TYPE_CHECKING:
-    from conftest import Api
+    from .stage import Stage
 
 
-async def test_hints_during_a_look_are_served_by_one_more(api: Api, site: Site) -> None:
-    ann, bob, thread_id = await two_talking(api)
+async def test_hints_during_a_look_are_served_by_one_more(stage: Stage, site: Site) -> None:
+    ann, bob, thread_id = await two_talking(stage)
     connection = await site.watch(site.here, ann.id, thread_id)
     store = site.here.store
     store.looks.clear()
@@ -30,8 +30,8 @@ async def test_hints_during_a_look_are_served_by_one_more(api: Api, site: Site) 
     assert connection.heard() == [("typing", bob.id, True)]
 
 
-async def test_two_connections_of_a_person_share_a_look(api: Api, site: Site) -> None:
-    ann, bob, thread_id = await two_talking(api)
+async def test_two_connections_of_a_person_share_a_look(stage: Stage, site: Site) -> None:
+    ann, bob, thread_id = await two_talking(stage)
     connections = [await site.watch(site.here, ann.id, thread_id) for _ in range(2)]
     site.here.store.looks.clear()
     await site.here.presence.set_typing(bob.id, thread_id, True)
@@ -41,8 +41,8 @@ async def test_two_connections_of_a_person_share_a_look(api: Api, site: Site) ->
         assert connection.heard() == [("typing", bob.id, True)]
 
 
-async def test_a_lost_hint_is_made_good_by_the_refresh(api: Api, site: Site) -> None:
-    ann, bob, thread_id = await two_talking(api)
+async def test_a_lost_hint_is_made_good_by_the_refresh(stage: Stage, site: Site) -> None:
+    ann, bob, thread_id = await two_talking(stage)
     connection = await site.watch(site.here, ann.id, thread_id)
     site.here.bus.is_cut = True
     await site.there.presence.set_typing(bob.id, thread_id, True)
@@ -52,8 +52,8 @@ async def test_a_lost_hint_is_made_good_by_the_refresh(api: Api, site: Site) -> 
     assert connection.heard() == [("typing", bob.id, True)]
 
 
-async def test_a_bus_that_comes_back_brings_what_was_missed(api: Api, site: Site) -> None:
-    ann, bob, thread_id = await two_talking(api)
+async def test_a_bus_that_comes_back_brings_what_was_missed(stage: Stage, site: Site) -> None:
+    ann, bob, thread_id = await two_talking(stage)
     connection = await site.watch(site.here, ann.id, thread_id)
     site.here.bus.is_cut = True
     await site.there.presence.seen([bob.id])
@@ -63,9 +63,9 @@ async def test_a_bus_that_comes_back_brings_what_was_missed(api: Api, site: Site
 
 
 async def test_a_store_away_is_logged_once_and_looked_at_again(
-    api: Api, site: Site, caplog: pytest.LogCaptureFixture
+    stage: Stage, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ann, bob, thread_id = await two_talking(api)
+    ann, bob, thread_id = await two_talking(stage)
     connection = await site.watch(site.here, ann.id, thread_id)
     site.here.store.is_away = True
     with caplog.at_level(logging.WARNING, "greenroom.presence"):
@@ -81,11 +81,11 @@ async def test_a_store_away_is_logged_once_and_looked_at_again(
 
 
 async def test_hints_do_not_wait_behind_a_long_refresh(
-    api: Api, site: Site, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("greenroom.presence.watches.LOOK_BATCH", 1)
     site.here.presence._watches._looks._batch_limit = 1
-    ann, bob = await api.people("ann", "bob")
+    ann, bob = await stage.people("ann", "bob")
     threads = [await ann.thread_with(bob) for _ in range(5)]
     connection = await site.watch(site.here, ann.id, *threads)
     store = site.here.store

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import httpx
 import pytest
 
+from greenroom.kernel.limits import Limits
 from greenroom.platform.http.app import HttpApp
 from greenroom.presence.rest import PresenceRest
+from greenroom.presence.store_postgres import PostgresPresence
 
 if TYPE_CHECKING:
     from conftest import Api, FakeClock, Json, Person
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 CALLS: list[tuple[str, str, Any]] = [("PUT", "typing", {"on": True}), ("GET", "presence", None)]
+
+
+@pytest.fixture
+def store(pool: asyncpg.Pool, limits: Limits) -> PostgresPresence:
+    """Where the API keeps its threads."""
+    return PostgresPresence(pool, limits=limits)
 
 
 @pytest.fixture

@@ -1,54 +1,46 @@
-"""The presence store's contract, on PostgreSQL."""
+"""The presence store's contract, on every adapter."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
-from greenroom.kernel.errors import ThreadNotFound, Unavailable
-from greenroom.kernel.limits import Limits
-from greenroom.platform.postgres import open_pool
+from greenroom.kernel.errors import ThreadNotFound
 from greenroom.presence.model import Snapshot
-from greenroom.presence.store import LOOK_BATCH, SEEN_BATCH, Ended
-from greenroom.presence.store_postgres import PostgresPresence
+from greenroom.presence.store import SEEN_BATCH, Ended, PresenceStore
 
 if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Person
+    from conftest import FakeClock
+
+    from .stage import Someone, Stage
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
-SCANS = """
-select relname, seq_scan from pg_stat_xact_user_tables
-where seq_scan > 0 and relname in
-    ('inbox_index', 'thread_participant', 'user_block', 'msg_typing', 'user_presence')
-order by relname
-"""
 
 
-async def look(store: PostgresPresence, viewer: Person, thread_id: str, now_ms: int) -> Snapshot:
+async def look(store: PresenceStore, viewer: Someone, thread_id: str, now_ms: int) -> Snapshot:
     found = await store.look([(viewer.id, thread_id)], now_ms)
     return found[viewer.id, thread_id]
 
 
 async def typing(
-    store: PostgresPresence, viewer: Person, thread_id: str, now_ms: int
+    store: PresenceStore, viewer: Someone, thread_id: str, now_ms: int
 ) -> dict[str, int]:
     return dict((await look(store, viewer, thread_id, now_ms)).typing)
 
 
 async def online(
-    store: PostgresPresence, viewer: Person, thread_id: str, now_ms: int
+    store: PresenceStore, viewer: Someone, thread_id: str, now_ms: int
 ) -> dict[str, int]:
     return dict((await look(store, viewer, thread_id, now_ms)).online)
 
 
 class TestTyping:
     async def test_is_seen_by_the_others_until_its_end(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
         assert await store.set_typing(bob.id, thread_id, "phone", end, now)
@@ -58,9 +50,9 @@ class TestTyping:
         assert await typing(store, bob, thread_id, now) == {}
 
     async def test_stopping_tells_whether_there_was_something_to_stop(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
         assert not await store.set_typing(bob.id, thread_id, "phone", None, now)
@@ -71,9 +63,9 @@ class TestTyping:
         assert not await store.set_typing(bob.id, thread_id, "phone", None, end)
 
     async def test_several_devices_show_as_one_with_the_latest_end(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
         await store.set_typing(bob.id, thread_id, "phone", end + 500, now)
@@ -83,9 +75,9 @@ class TestTyping:
         assert await typing(store, ann, thread_id, now) == {bob.id: end}
 
     async def test_repeating_within_a_second_writes_nothing(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
         assert await store.set_typing(bob.id, thread_id, "", end, now)
@@ -96,9 +88,9 @@ class TestTyping:
         assert await typing(store, ann, thread_id, now) == {bob.id: end + 1000}
 
     async def test_a_message_ends_what_was_typed_before_it_on_every_device(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         thread_id = await ann.thread_with(bob, carl)
         other_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
@@ -118,9 +110,9 @@ class TestTyping:
         assert await store.end_typing([]) == []
 
     async def test_connections_that_end_take_their_typing_with_them(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         first, second = await ann.thread_with(bob), await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 10_000
         for thread_id in (first, second):
@@ -132,11 +124,27 @@ class TestTyping:
         assert await typing(store, ann, second, now) == {}
         assert await store.forget_devices([""]) == []
 
+    async def test_a_connection_that_ends_takes_what_it_typed_again(
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
+    ) -> None:
+        ann, bob = await stage.people("ann", "bob")
+        thread_id = await ann.thread_with(bob)
+        now = clock.now_ms
+        for number in range(3):
+            at = now + number * 4000
+            assert await store.set_typing(bob.id, thread_id, "con-1", at + 10_000, at)
+        assert await store.end_typing([Ended(bob.id, thread_id, now + 18_000)]) == [thread_id]
+        assert await store.forget_devices(["con-1"]) == []
+        await store.set_typing(bob.id, thread_id, "con-1", now + 20_000, now + 10_000)
+        await store.set_typing(bob.id, thread_id, "con-1", now + 24_000, now + 14_000)
+        assert await store.forget_devices(["con-1"]) == [thread_id]
+        assert await typing(store, ann, thread_id, now + 14_000) == {}
+
     @pytest.mark.parametrize("until_ms", [1, None])
     async def test_a_thread_of_others_is_as_one_that_is_not_there(
-        self, api: Api, store: PostgresPresence, clock: FakeClock, until_ms: int | None
+        self, stage: Stage, store: PresenceStore, clock: FakeClock, until_ms: int | None
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         thread_id = await ann.thread_with(bob)
         for somewhere in (thread_id, NOWHERE):
             with pytest.raises(ThreadNotFound):
@@ -145,9 +153,9 @@ class TestTyping:
 
 class TestPresence:
     async def test_moves_forward_only(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now, end = clock.now_ms, clock.now_ms + 60_000
         assert await store.seen([bob.id], end, now) == [bob.id]
@@ -159,16 +167,16 @@ class TestPresence:
         assert await store.seen([bob.id], end + 90_000, end + 30_000) == [bob.id]
 
     async def test_those_who_come_online_are_told_from_those_who_were(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         now, end = clock.now_ms, clock.now_ms + 60_000
         await store.seen([bob.id], end, now)
         came = await store.seen([ann.id, bob.id, carl.id, ann.id], end, now)
         assert sorted(came) == [ann.id, carl.id]
 
     async def test_servers_that_note_the_same_people_do_not_stand_in_each_others_way(
-        self, store: PostgresPresence, clock: FakeClock
+        self, store: PresenceStore, clock: FakeClock
     ) -> None:
         people = [f"crowd.{number}" for number in range(SEEN_BATCH)]
         rounds = [people if number % 2 else people[::-1] for number in range(8)]
@@ -181,9 +189,9 @@ class TestPresence:
 
 class TestLooking:
     async def test_a_lone_viewer_of_a_quiet_thread_sees_who_is_in_it(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         assert await look(store, ann, thread_id, clock.now_ms) == Snapshot(
             frozenset({bob.id}), {}, {}
@@ -192,9 +200,9 @@ class TestLooking:
         assert await look(store, ann, thread_id, clock.now_ms) == Snapshot(frozenset(), {}, {})
 
     async def test_what_is_not_the_viewers_is_absent(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob, carl, dora = await api.people("ann", "bob", "carl", "dora")
+        ann, bob, carl, dora = await stage.people("ann", "bob", "carl", "dora")
         thread_id = await ann.thread_with(bob, dora)
         await dora.leave(thread_id)
         pairs = [
@@ -207,10 +215,24 @@ class TestLooking:
         assert list(await store.look(pairs, clock.now_ms)) == [(bob.id, thread_id)]
         assert await store.look([], clock.now_ms) == {}
 
-    async def test_someone_who_left_shows_nothing(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+    async def test_a_thread_that_is_still_hidden_from_a_member_is_absent_for_them(
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob = await stage.people("ann", "bob")
+        thread_id = await ann.thread_with(bob)
+        await stage.hide(thread_id, bob.id)
+        now = clock.now_ms
+        await store.seen([ann.id, bob.id], now + 60_000, now)
+        assert await store.look([(bob.id, thread_id)], now) == {}
+        with pytest.raises(ThreadNotFound):
+            await store.set_typing(bob.id, thread_id, "", now + 10_000, now)
+        seen = await look(store, ann, thread_id, now)
+        assert seen == Snapshot(frozenset({bob.id}), {}, {bob.id: now + 60_000})
+
+    async def test_someone_who_left_shows_nothing(
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
+    ) -> None:
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         thread_id = await ann.thread_with(bob, carl)
         now = clock.now_ms
         await store.set_typing(carl.id, thread_id, "", now + 10_000, now)
@@ -220,9 +242,9 @@ class TestLooking:
 
     @pytest.mark.parametrize("is_viewers_own", [True, False])
     async def test_a_block_looks_like_someone_away_to_both(
-        self, api: Api, store: PostgresPresence, clock: FakeClock, is_viewers_own: bool
+        self, stage: Stage, store: PresenceStore, clock: FakeClock, is_viewers_own: bool
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         thread_id = await ann.thread_with(bob, carl)
         now = clock.now_ms
         for person in (ann, bob):
@@ -240,9 +262,9 @@ class TestLooking:
         assert [await look(store, each, thread_id, now) for each in (ann, bob, carl)] == before
 
     async def test_fifty_people_each_see_the_other_forty_nine(
-        self, api: Api, store: PostgresPresence, clock: FakeClock
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        crowd = await api.people(*(f"p{number}" for number in range(50)))
+        crowd = await stage.people(*(f"p{number}" for number in range(50)))
         thread_id = await crowd[0].thread_with(*crowd[1:])
         now = clock.now_ms
         ids = [person.id for person in crowd]
@@ -256,9 +278,9 @@ class TestLooking:
 
     @pytest.mark.parametrize("hours", [-1, 1])
     async def test_a_clock_set_back_does_not_freeze_anything(
-        self, api: Api, store: PostgresPresence, clock: FakeClock, hours: int
+        self, stage: Stage, store: PresenceStore, clock: FakeClock, hours: int
     ) -> None:
-        ann, bob = await api.people("ann", "bob")
+        ann, bob = await stage.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
         now = clock.now_ms
         await store.set_typing(bob.id, thread_id, "", now + 10_000, now)
@@ -271,64 +293,17 @@ class TestLooking:
         assert (seen.typing, seen.online) == ({bob.id: now + 10_000}, {bob.id: now + 60_000})
 
 
-class TestUpkeep:
-    async def test_what_has_ended_is_forgotten_a_part_at_a_time(
-        self, api: Api, store: PostgresPresence, pool: asyncpg.Pool, clock: FakeClock
+class TestPruning:
+    async def test_takes_nothing_that_somebody_sees(
+        self, stage: Stage, store: PresenceStore, clock: FakeClock
     ) -> None:
-        await pool.execute("truncate msg_typing, user_presence")
-        ann, bob = await api.people("ann", "bob")
-        thread_id = await ann.thread_with(bob)
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
+        thread_id = await ann.thread_with(bob, carl)
         now = clock.now_ms
-        for number in range(5):
-            await store.set_typing(bob.id, thread_id, f"d{number}", now + 10_000, now)
-        await store.set_typing(ann.id, thread_id, "late", now + 19_000, now)
-        await store.set_typing(ann.id, thread_id, "from a clock ahead", now + 3_600_000, now)
-        await store.seen([bob.id], now + 9000, now)
-        await store.seen([ann.id], now + 60_000, now)
-        assert await store.prune(now, 10) == {"typing": 1, "presence": 0}
-        assert await store.prune(now + 10_000, 3) == {"typing": 3, "presence": 1}
-        assert await store.prune(now + 10_000, 3) == {"typing": 2, "presence": 0}
-        assert await typing(store, bob, thread_id, now + 10_000) == {ann.id: now + 19_000}
-        assert await online(store, bob, thread_id, now + 10_000) == {ann.id: now + 60_000}
-
-    async def test_a_database_away_is_unavailable(self, database_url: str) -> None:
-        gone = await open_pool(database_url, min_size=1, max_size=1, statement_timeout_ms=1000)
-        await gone.close()
-        store = PostgresPresence(gone, limits=Limits())
-        for call in (
-            store.look([("ann", NOWHERE)], 0),
-            store.seen(["ann"], 1, 0),
-            store.set_typing("ann", NOWHERE, "", 1, 0),
-            store.end_typing([Ended("ann", NOWHERE, 1)]),
-            store.forget_devices(["phone"]),
-            store.prune(0, 1),
-        ):
-            with pytest.raises(Unavailable):
-                await call
-
-    async def test_looks_go_by_index_however_the_tables_grow_after_the_plan_was_made(
-        self, api: Api, pool: asyncpg.Pool, limits: Limits, clock: FakeClock
-    ) -> None:
-        await pool.execute("truncate msg_typing, user_presence")
-        ann, *others = await api.people("ann", *(f"p{number}" for number in range(5)))
-        threads = [await ann.thread_with(other) for other in others]
-        pairs = [(each.id, threads[n]) for n, each in enumerate(others)]
-        pairs = (pairs * LOOK_BATCH)[:LOOK_BATCH]
-        now = clock.now_ms
-        async with pool.acquire() as connection, connection.transaction():
-            # A connection answers as its pool does, and counts what its transaction has done.
-            store: Any = PostgresPresence(connection, limits=limits)  # type: ignore[arg-type]
-            people = [f"crowd.{number}" for number in range(SEEN_BATCH)]
-            for size in (0, 20_000):
-                await connection.execute(
-                    "insert into msg_typing select 't' || n, 'u' || n, '', now()"
-                    " from generate_series(1, $1::int) n", size,
-                )  # fmt: skip
-                await connection.execute(
-                    "insert into user_presence select 'u' || n, now()"
-                    " from generate_series(1, $1::int) n", size,
-                )  # fmt: skip
-                before = await connection.fetch(SCANS)
-                assert len(await store.look(pairs, now)) == len(set(pairs))
-                await store.seen(people, now + 60_000, now)
-                assert await connection.fetch(SCANS) == before
+        for person, end in ((bob, now + 1000), (carl, now + 1001)):
+            await store.set_typing(person.id, thread_id, "", end, now)
+            await store.seen([person.id], end, now)
+        await store.prune(now + 1000, 10)
+        seen = await look(store, ann, thread_id, now + 1000)
+        ends = {carl.id: now + 1001}
+        assert seen == Snapshot(frozenset({bob.id, carl.id}), ends, ends)

@@ -11,14 +11,14 @@ from greenroom.kernel.errors import ThreadNotFound
 from .site import Site, two_talking
 
 if TYPE_CHECKING:
-    from conftest import Api
+    from .stage import Stage
 
 
 @pytest.mark.parametrize("is_viewers_own", [True, False])
 async def test_a_block_looks_like_silence_to_both(
-    api: Api, site: Site, is_viewers_own: bool
+    stage: Stage, site: Site, is_viewers_own: bool
 ) -> None:
-    ann, bob, thread_id = await two_talking(api)
+    ann, bob, thread_id = await two_talking(stage)
     anns = await site.watch(site.here, ann.id, thread_id)
     bobs = await site.watch(site.there, bob.id, thread_id)
     await site.here.presence.seen([ann.id, bob.id])
@@ -45,9 +45,9 @@ async def test_a_block_looks_like_silence_to_both(
 
 
 async def test_someone_removed_shows_nothing_and_sees_nothing_any_more(
-    api: Api, site: Site
+    stage: Stage, site: Site
 ) -> None:
-    ann, bob, carl = await api.people("ann", "bob", "carl")
+    ann, bob, carl = await stage.people("ann", "bob", "carl")
     thread_id = await ann.thread_with(bob, carl)
     anns = await site.watch(site.here, ann.id, thread_id)
     carls = await site.watch(site.there, carl.id, thread_id)
@@ -72,19 +72,19 @@ async def test_someone_removed_shows_nothing_and_sees_nothing_any_more(
     assert len(site.there.store.looks) == looks
 
 
-async def test_whoever_joins_later_is_seen_with_the_next_sign(api: Api, site: Site) -> None:
-    ann, _, thread_id = await two_talking(api)
-    [carl] = await api.people("carl")
+async def test_whoever_joins_later_is_seen_with_the_next_sign(stage: Stage, site: Site) -> None:
+    ann, _, thread_id = await two_talking(stage)
+    [carl] = await stage.people("carl")
     connection = await site.watch(site.here, ann.id, thread_id)
-    await api.backend.add(thread_id, carl.id, "host")
+    await stage.add(thread_id, carl.id)
     await site.there.presence.seen([carl.id])
     await site.there.presence.set_typing(carl.id, thread_id, True)
     await site.settled()
     assert connection.heard() == [("typing", carl.id, True), ("presence", carl.id, True)]
 
 
-async def test_fifty_people_hear_of_the_forty_nine_others(api: Api, site: Site) -> None:
-    crowd = await api.people(*(f"p{number}" for number in range(50)))
+async def test_fifty_people_hear_of_the_forty_nine_others(stage: Stage, site: Site) -> None:
+    crowd = await stage.people(*(f"p{number}" for number in range(50)))
     thread_id = await crowd[0].thread_with(*crowd[1:])
     connections = [
         await site.watch((site.here, site.there)[n % 2], person.id, thread_id)

@@ -14,16 +14,18 @@ from greenroom.kernel.errors import ThreadNotFound
 from .site import Site, two_talking
 
 if TYPE_CHECKING:
-    from conftest import Api, FakeClock
+    from conftest import FakeClock
+
+    from .stage import Stage
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 
 
 class TestTyping:
     async def test_is_told_once_and_its_end_too_on_whichever_server(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         near = await site.watch(site.here, ann.id, thread_id)
         far = await site.watch(site.there, ann.id, thread_id)
         own = await site.watch(site.here, bob.id, thread_id)
@@ -35,9 +37,9 @@ class TestTyping:
         assert own.heard() == []
 
     async def test_looks_as_the_reference_says(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True)
         await site.here.presence.seen([bob.id])
@@ -49,9 +51,9 @@ class TestTyping:
         ]
 
     async def test_ends_ten_seconds_after_the_last_sign_without_a_look(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.there, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True, "phone")
         clock.advance(seconds=6)
@@ -68,9 +70,9 @@ class TestTyping:
         assert len(site.there.store.looks) == looks
 
     async def test_several_devices_show_as_one_until_the_last_is_done(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True, "phone")
         clock.advance(seconds=5)
@@ -87,9 +89,9 @@ class TestTyping:
         assert connection.heard() == [("typing", bob.id, False)]
 
     async def test_ends_with_the_message_on_every_device_and_server(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True, "phone")
         await site.there.presence.set_typing(bob.id, thread_id, True, "")
@@ -99,9 +101,9 @@ class TestTyping:
         assert connection.heard() == [("typing", bob.id, True), ("typing", bob.id, False)]
 
     async def test_of_someone_else_does_not_end_with_the_message(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True)
         site.here.presence.message_sent(ann.id, thread_id)
@@ -109,9 +111,9 @@ class TestTyping:
         assert connection.heard() == [("typing", bob.id, True)]
 
     async def test_begun_after_the_message_goes_on(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         await site.here.presence.set_typing(bob.id, thread_id, True)
         await site.settled()
         clock.advance(seconds=2)
@@ -123,9 +125,9 @@ class TestTyping:
         assert list(seen.typing) == [bob.id]
 
     async def test_nobody_asks_the_store_about_messages_where_nobody_was_typing(
-        self, api: Api, site: Site, clock: FakeClock, caplog: pytest.LogCaptureFixture
+        self, stage: Stage, site: Site, clock: FakeClock, caplog: pytest.LogCaptureFixture
     ) -> None:
-        _, bob, thread_id = await two_talking(api)
+        _, bob, thread_id = await two_talking(stage)
         site.here.store.is_away = True
         site.here.presence.message_sent(bob.id, thread_id)
         site.here.presence.connection_ended("phone")
@@ -138,8 +140,8 @@ class TestTyping:
         await site.settled()
         assert caplog.records == []
 
-    async def test_ends_with_its_connection(self, api: Api, site: Site) -> None:
-        ann, bob, thread_id = await two_talking(api)
+    async def test_ends_with_its_connection(self, stage: Stage, site: Site) -> None:
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.there, ann.id, thread_id)
         await site.here.presence.set_typing(bob.id, thread_id, True, "con-1")
         await site.settled()
@@ -149,18 +151,18 @@ class TestTyping:
 
     @pytest.mark.parametrize("thread_id", [NOWHERE, "", "a\0b"])
     async def test_in_what_is_not_there_is_refused(
-        self, api: Api, site: Site, thread_id: str
+        self, stage: Stage, site: Site, thread_id: str
     ) -> None:
-        [ann] = await api.people("ann")
+        [ann] = await stage.people("ann")
         with pytest.raises(ThreadNotFound):
             await site.here.presence.set_typing(ann.id, thread_id, True)
         with pytest.raises(ThreadNotFound):
             await site.here.presence.access_presence(ann.id, thread_id)
 
     async def test_a_clock_set_back_does_not_freeze_it(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.seen([bob.id])
         await site.settled()
@@ -187,9 +189,9 @@ class TestTyping:
 
 class TestPresence:
     async def test_begins_with_a_sign_and_ends_a_minute_after_the_last(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.there, ann.id, thread_id)
         for _ in range(4):
             await site.here.presence.seen([bob.id])
@@ -205,9 +207,9 @@ class TestPresence:
         assert connection.heard() == [("presence", bob.id, False)]
 
     async def test_of_someone_on_two_servers_ends_with_the_later(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = await site.watch(site.here, ann.id, thread_id)
         await site.here.presence.seen([bob.id])
         clock.advance(seconds=30)
@@ -218,9 +220,9 @@ class TestPresence:
         assert connection.heard() == [("presence", bob.id, True)]
 
     async def test_signs_that_follow_each_other_closely_are_written_once(
-        self, api: Api, site: Site, clock: FakeClock
+        self, stage: Stage, site: Site, clock: FakeClock
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         await site.here.presence.seen([bob.id])
         first = (await site.here.presence.access_presence(ann.id, thread_id)).online[bob.id]
         for seconds, moved_s in ((9, 0), (1, 10), (20, 30)):
@@ -230,9 +232,9 @@ class TestPresence:
             assert seen.online[bob.id] == first + moved_s * 1000
 
     async def test_a_store_away_fails_nobodys_sign_and_the_next_one_counts(
-        self, api: Api, site: Site, caplog: pytest.LogCaptureFixture
+        self, stage: Stage, site: Site, caplog: pytest.LogCaptureFixture
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         site.here.store.is_away = True
         with caplog.at_level(logging.WARNING, "greenroom.presence"):
             for _ in range(3):
@@ -244,10 +246,10 @@ class TestPresence:
         assert list(seen.online) == [bob.id]
 
     async def test_only_those_who_share_a_watched_thread_are_looked_up(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
-        [carl] = await api.people("carl")
+        ann, bob, thread_id = await two_talking(stage)
+        [carl] = await stage.people("carl")
         await site.watch(site.here, ann.id, thread_id)
         looks = len(site.here.store.looks)
         await site.here.presence.seen([carl.id])

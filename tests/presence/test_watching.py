@@ -12,23 +12,23 @@ from greenroom.kernel.errors import InvalidRequest, ThreadNotFound, Unavailable
 from .site import Connection, Site, two_talking
 
 if TYPE_CHECKING:
-    from conftest import Api
+    from .stage import Stage
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 
 
 class TestStarting:
-    async def test_late_watcher_is_told_the_present_state(self, api: Api, site: Site) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+    async def test_late_watcher_is_told_the_present_state(self, stage: Stage, site: Site) -> None:
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         first, second = await ann.thread_with(bob, carl), await ann.thread_with(carl)
         await site.here.presence.seen([bob.id])
         await site.here.presence.set_typing(carl.id, second, True)
         connection = await site.watch(site.there, ann.id, first, second)
         assert connection.heard() == [("presence", bob.id, True), ("typing", carl.id, True)]
 
-    async def test_other_peoples_threads_cannot_be_watched(self, api: Api, site: Site) -> None:
-        _, bob, thread_id = await two_talking(api)
-        carl, dora = await api.people("carl", "dora")
+    async def test_other_peoples_threads_cannot_be_watched(self, stage: Stage, site: Site) -> None:
+        _, bob, thread_id = await two_talking(stage)
+        carl, dora = await stage.people("carl", "dora")
         own = await carl.thread_with(dora)
         for somewhere in (thread_id, NOWHERE, "a\0b"):
             connection = Connection()
@@ -47,9 +47,9 @@ class TestStarting:
             site.here.presence.watch("ann", threads, Connection())
 
     async def test_what_happens_during_the_first_look_is_not_missed(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
         site.here.store.gate.clear()
         watch = site.here.presence.watch(ann.id, [thread_id], connection)
@@ -61,16 +61,16 @@ class TestStarting:
         await site.settled()
         assert connection.heard() == [("typing", bob.id, True)]
 
-    async def test_a_store_away_is_told_to_whoever_starts(self, api: Api, site: Site) -> None:
-        ann, _, thread_id = await two_talking(api)
+    async def test_a_store_away_is_told_to_whoever_starts(self, stage: Stage, site: Site) -> None:
+        ann, _, thread_id = await two_talking(stage)
         site.here.store.is_away = True
         with pytest.raises(Unavailable):
             await site.watch(site.here, ann.id, thread_id)
 
     async def test_watching_other_threads_tells_what_ended_in_those_that_stay(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, carl = await api.people("ann", "bob", "carl")
+        ann, bob, carl = await stage.people("ann", "bob", "carl")
         stays, goes = await ann.thread_with(bob, carl), await ann.thread_with(bob)
         for person in (bob, carl):
             await site.here.presence.set_typing(person.id, stays, True)
@@ -86,9 +86,9 @@ class TestStarting:
         assert not old.is_open
 
     async def test_a_watch_goes_on_if_another_cannot_take_its_place(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
         old = site.here.presence.watch(ann.id, [thread_id], connection)
         await old.start()
@@ -101,9 +101,9 @@ class TestStarting:
 
 class TestEnding:
     async def test_a_closed_watch_hears_nothing_and_costs_nothing(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        ann, bob, thread_id = await two_talking(api)
+        ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
         watch = site.here.presence.watch(ann.id, [thread_id], connection)
         await watch.start()
@@ -117,8 +117,10 @@ class TestEnding:
         assert connection.events == []
         assert len(site.here.store.looks) == looks
 
-    async def test_closing_while_a_look_is_on_its_way_is_final(self, api: Api, site: Site) -> None:
-        ann, bob, thread_id = await two_talking(api)
+    async def test_closing_while_a_look_is_on_its_way_is_final(
+        self, stage: Stage, site: Site
+    ) -> None:
+        ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
         watch = site.here.presence.watch(ann.id, [thread_id], connection)
         await watch.start()
@@ -132,9 +134,9 @@ class TestEnding:
         assert connection.events == []
 
     async def test_a_connection_may_close_its_watch_while_it_is_told(
-        self, api: Api, site: Site
+        self, stage: Stage, site: Site
     ) -> None:
-        crowd = await api.people("ann", "bob", "carl")
+        crowd = await stage.people("ann", "bob", "carl")
         thread_id = await crowd[0].thread_with(*crowd[1:])
         heard = []
 
@@ -147,8 +149,8 @@ class TestEnding:
         await watch.start()
         assert len(heard) == 1
 
-    async def test_closing_ends_every_task(self, api: Api, site: Site) -> None:
-        ann, bob, thread_id = await two_talking(api)
+    async def test_closing_ends_every_task(self, stage: Stage, site: Site) -> None:
+        ann, bob, thread_id = await two_talking(stage)
         await site.watch(site.here, ann.id, thread_id)
         site.here.store.is_looking.clear()
         site.here.store.gate.clear()

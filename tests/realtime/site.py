@@ -14,6 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from greenroom.bootstrap import Rooms, http_app
 from greenroom.platform.auth import sign_token
+from greenroom.platform.bus import LonelyBus
 from greenroom.server import _config, _Server, bind
 
 from .listeners import (
@@ -79,8 +80,9 @@ class Server:
         self._serving = asyncio.create_task(self.uvicorn.serve(sockets=[self._listener]))
         async with asyncio.timeout(PATIENCE_S):
             await self._ready.wait()
-            # So that nobody's first hint is lost.
-            await until(lambda: self.rooms.bus.is_connected)
+            if not isinstance(self.rooms.bus, LonelyBus):
+                # So that nobody's first hint is lost.
+                await until(lambda: self.rooms.bus.is_connected)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -213,7 +213,8 @@ class TestWrongFrames:
     ) -> None:
         [bob] = await api.people("bob")
         async with server.websocket(bob) as socket:
-            assert await socket.refusal(frame.pop("type"), **frame) == refusal
+            fields = {name: value for name, value in frame.items() if name != "type"}
+            assert await socket.refusal(frame["type"], **fields) == refusal
             assert (await socket.ask("ping"))["type"] == "pong"
 
     @pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 import asyncpg
 import pytest
@@ -50,6 +48,7 @@ async def test_what_is_written_on_one_server_is_heard_on_the_other(
                 assert (await listener.hear())["message"]["id"] == sent["id"]
 
 
+@pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 async def test_bus_that_is_cut_delays_and_loses_nothing(
     api: Api, other: Server, pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,8 +88,11 @@ async def test_hints_that_never_come_are_made_good_by_the_recheck(
             await stream.hear_until(sent)
             for _ in range(2):
                 sent = await ann.send(thread_id)
-                await at.rooms.realtime.feeds.recheck()
-                [event] = await stream.hear_until(sent)
+                hearing = asyncio.create_task(stream.hear_until(sent))
+                async with asyncio.timeout(SOONER_S):
+                    while not hearing.done():
+                        await at.rooms.realtime.feeds.recheck()
+                [event] = await hearing
                 assert event["type"] == "message.new"
 
 
@@ -133,17 +135,23 @@ async def test_recheck_counts_for_those_who_are_being_served_too(
             assert await socket.hear_until(sent)
 
 
-@pytest.fixture(scope="module")
-def nats_url() -> Iterator[str]:
-    """A NATS server of its own, by the helper of the tests of the bus."""
-    path = Path(__file__).parents[1] / "bus" / "nats_server.py"
-    spec = importlib.util.spec_from_file_location("nats_server", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.NatsServer() as nats:
-        yield nats.url
+@pytest.mark.parametrize("conversations", ["dynamodb"], indirect=True)
+async def test_servers_without_a_bus_hear_of_each_other_with_the_next_beat(
+    api: Api, new_server: NewServer
+) -> None:
+    ann, bob = await api.people("ann", "bob")
+    thread_id = await ann.thread_with(bob)
+    async with (
+        new_server(nats_url=None) as first,
+        new_server(nats_url=None) as second,
+        second.websocket(bob, since=await bob.cursor()) as socket,
+    ):
+        for _ in range(2):
+            path = f"/v1/threads/{thread_id}/messages"
+            sent = (await first.call(ann, "POST", path, json=ann.draft())).json()
+            await second.beat()
+            async with asyncio.timeout(SOONER_S):
+                assert await socket.hear_until(sent)
 
 
 async def test_nats_wakes_the_other_server_too(

@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL of our own, because it is going to be killed."""
+"""Embedded databases of our own, because they are going to be killed."""
 
 import os
 import random
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
+from .databases import Database, DynamoDatabase, PostgresDatabase
 from .site import Server, Talk
 
 StartTalk = Callable[..., Awaitable[Talk]]
@@ -21,14 +23,27 @@ def home() -> Iterator[Path]:
     # Not pytest's tmp_path: only root may enter that, and the database does not run as root.
     folder = Path(tempfile.mkdtemp(prefix="greenroom-torture-"))
     folder.chmod(0o755)
-    database = EmbeddedPostgres(folder)
-    database.acquire()
+    postgres, dynamodb = EmbeddedPostgres(folder), EmbeddedDynamoDb(folder)
     try:
+        postgres.acquire()
+        dynamodb.acquire()
         yield folder
     finally:
-        database.release()
+        dynamodb.release()
+        postgres.release()
         EmbeddedPostgres(folder).stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def database(home: Path, conversations: str) -> Iterator[Database]:
+    kinds: dict[str, Callable[[Path], Database]] = {
+        "postgres": PostgresDatabase,
+        "dynamodb": DynamoDatabase,
+    }
+    made = kinds[conversations](home)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -41,12 +56,12 @@ def seed() -> random.Random:
 
 
 @pytest.fixture
-async def start_talk(home: Path) -> AsyncIterator[StartTalk]:
+async def start_talk(home: Path, database: Database) -> AsyncIterator[StartTalk]:
     """A running server with two people who have threads on it; all of it ends with the test."""
     begun: list[Talk] = []
 
     async def start_one(*, threads: int = 3, workers: int = 1) -> Talk:
-        server = Server(home, workers=workers)
+        server = Server(home, database.environment, workers=workers)
         talk = Talk(server, f"{random.SystemRandom().randrange(1 << 40):x}")
         begun.append(talk)
         await server.start()

@@ -1,7 +1,6 @@
 """Real processes to be killed, and people who write through them and never give up."""
 
 import asyncio
-import contextlib
 import json
 import os
 import random
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import httpx
 
 from greenroom.kernel.clock import system_clock
 from greenroom.platform.auth import sign_token
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
 IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
 SECRET = "a secret that is long enough for tests"
@@ -46,8 +44,8 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 class Server:
     """`greenroom serve` on one home, killed and started again on whatever port is free."""
 
-    def __init__(self, home: Path, *, workers: int = 1) -> None:
-        self._home = home
+    def __init__(self, home: Path, environment: Mapping[str, str], *, workers: int = 1) -> None:
+        self._environment = {**ENVIRONMENT, **environment, "GREENROOM_HOME": str(home)}
         self._workers = workers
         self._log = home / f"server-{random.SystemRandom().randrange(1 << 40):x}.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -74,7 +72,7 @@ class Server:
         with self._log.open("ab") as log:
             return subprocess.Popen(
                 [*program, "--port", "0", "--workers", str(self._workers)],
-                env={**given, **ENVIRONMENT, "GREENROOM_HOME": str(self._home)},
+                env={**given, **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -124,22 +122,6 @@ class Server:
                 await asyncio.to_thread(self.process.wait, PATIENCE_S)
             except subprocess.TimeoutExpired:
                 await self.kill()
-
-
-async def kill_database(home: Path) -> None:
-    """Returns when the last of its processes is gone: some outlive the postmaster by a moment."""
-    status = EmbeddedPostgres(home).status()
-    assert status.pid is not None
-    os.kill(status.pid, signal.SIGKILL)
-    await until(lambda: not _is_anyone_in(status.data_dir), "the end of its processes")
-
-
-def _is_anyone_in(data: Path) -> bool:
-    for process in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if process.name.isdigit() and (process / "cwd").samefile(data):
-                return True
-    return False
 
 
 def token_of(user: str) -> str:

@@ -1,28 +1,21 @@
 """Processes are killed in the middle of sends: what was acknowledged is there, once, in order."""
 
 import asyncio
+import itertools
 import random
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
-import asyncpg
 import httpx
 
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
-
-from .site import IS_FULL, Talk, all_done, check_unavailable, kill_database
+from .databases import Database
+from .site import IS_FULL, Talk, all_done, check_unavailable
 
 WRITERS = 8
 SERVER_KILLS, SERVER_SENDS = (100, 10_000) if IS_FULL else (3, 320)
 DATABASE_KILLS, DATABASE_SENDS = (50, 5_000) if IS_FULL else (2, 240)
 WORKER_KILLS, WORKER_SENDS = (10, 4_000) if IS_FULL else (2, 240)
 STOPS = 20 if IS_FULL else 1
-
-WAITING = """
-select count(*) from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock'
-"""
 
 StartTalk = Callable[..., Awaitable[Talk]]
 
@@ -67,30 +60,25 @@ async def test_a_killed_server_loses_and_doubles_nothing(
 
 
 async def test_a_killed_database_loses_and_doubles_nothing(
-    start_talk: StartTalk, seed: random.Random, home: Path
+    start_talk: StartTalk, seed: random.Random, database: Database
 ) -> None:
     """The server stays, says 503 while the database is away, and recovers by itself."""
     talk = await start_talk()
     server = talk.server.process.pid
-    databases: list[EmbeddedPostgres] = []
+    asked = itertools.count()
 
     async def kill() -> None:
-        await kill_database(home)
-        body = {"client_id": f"away-{len(databases)}", "body": "is anybody there?"}
+        await database.kill()
+        body = {"client_id": f"away-{next(asked)}", "body": "is anybody there?"}
         for answer in (
             await talk.ada.call("POST", talk.path(0), body),
             await talk.ben.call("GET", "/v1/inbox"),
             await talk.ben.call("GET", "/v1/sync"),
         ):
             check_unavailable(answer)
-        databases.append(EmbeddedPostgres(home))
-        await asyncio.to_thread(databases[-1].acquire)
+        await database.restart()
 
-    try:
-        await write_through(talk, seed, sends=DATABASE_SENDS, kills=DATABASE_KILLS, kill=kill)
-    finally:
-        for database in databases:
-            database.release()
+    await write_through(talk, seed, sends=DATABASE_SENDS, kills=DATABASE_KILLS, kill=kill)
     assert talk.server.process.pid == server
     assert await talk.server.stop() == 0
 
@@ -125,29 +113,23 @@ async def test_a_stop_in_the_middle_of_sends_answers_all_that_was_written(
         await talk.check()
 
 
-async def test_a_stop_waits_for_sends_that_are_under_way(start_talk: StartTalk, home: Path) -> None:
-    """They are held at a row until the server has stopped listening, so they are under way then."""
+async def test_a_stop_waits_for_sends_that_are_under_way(
+    start_talk: StartTalk, database: Database
+) -> None:
+    """They are held until the server has stopped listening, so they are under way then."""
     talk = await start_talk(threads=1)
-    connection = await asyncpg.connect(EmbeddedPostgres(home).url())
-    try:
-        holding = connection.transaction()
-        await holding.start()
-        await connection.execute(
-            "select 1 from thread where thread_id = $1 for update", *talk.threads
-        )
+    async with database.holding(*talk.threads) as release:
         sends = [asyncio.create_task(one_send(talk, number)) for number in range(WRITERS)]
         async with asyncio.timeout(60):
-            while await connection.fetchval(WAITING) < 1 or await in_flight(talk) < WRITERS:
+            while await in_flight(talk) < WRITERS or not await database.is_waited_for():
                 pass
         stopping = asyncio.create_task(talk.server.stop())
         while await is_listening(talk):
             pass
         assert not any(send.done() for send in sends)
-        await holding.rollback()
+        await release()
         assert await stopping == 0
         assert [answer.status_code for answer in await asyncio.gather(*sends)] == [201] * WRITERS
-    finally:
-        await connection.close()
     await talk.server.start()
     await talk.check()
 

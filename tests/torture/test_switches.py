@@ -5,13 +5,12 @@ import asyncio
 import random
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import get_args
 
 from greenroom.client import Client, Kind
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
 
-from .site import IS_FULL, PATIENCE_S, Talk, all_done, kill_database, token_of
+from .databases import Database
+from .site import IS_FULL, PATIENCE_S, Talk, all_done, token_of
 
 WRITERS = 6
 READERS = 4
@@ -80,10 +79,9 @@ class Reader:
 
 
 async def test_clients_that_switch_transports_miss_nothing_and_see_nothing_twice(
-    start_talk: StartTalk, seed: random.Random, home: Path
+    start_talk: StartTalk, seed: random.Random, database: Database
 ) -> None:
     talk = await start_talk(workers=2)
-    databases: list[EmbeddedPostgres] = []
     users = [talk.ada.user, talk.ben.user]
     readers = [
         Reader(talk, users[number % 2], random.Random(seed.random())) for number in range(READERS)
@@ -96,9 +94,8 @@ async def test_clients_that_switch_transports_miss_nothing_and_see_nothing_twice
             if number % 2:
                 await talk.server.kill_worker(seed)
             else:
-                await kill_database(home)
-                databases.append(EmbeddedPostgres(home))
-                await asyncio.to_thread(databases[-1].acquire)
+                await database.kill()
+                await database.restart()
             if IS_FULL:
                 switched = sum(reader.switched for reader in readers)
                 told = f"{number}/{KILLS} kills, {switched}/{SWITCHES} switches"
@@ -107,12 +104,8 @@ async def test_clients_that_switch_transports_miss_nothing_and_see_nothing_twice
     total = SENDS + len(talk.threads)
     writers = [talk.write(number, SENDS // WRITERS) for number in range(WRITERS)]
     reading = [reader.read(total, SWITCHES // READERS) for reader in readers]
-    try:
-        await all_done(strike(), *writers, *reading)
-        await talk.check()
-    finally:
-        for database in databases:
-            database.release()
+    await all_done(strike(), *writers, *reading)
+    await talk.check()
     for reader in readers:
         check_whole(reader, talk)
     for first, second in zip(readers, readers[2:], strict=False):

@@ -53,6 +53,12 @@ def be_quiet(_: int) -> None:
     pass
 
 
+@pytest.fixture(scope="module")
+def conversations() -> str:
+    """A backup is one of PostgreSQL."""
+    return "postgres"
+
+
 @pytest.fixture
 async def empty_database(postgres_url: str) -> AsyncIterator[str]:
     name = f"greenroom_restored_{secrets.token_hex(4)}"

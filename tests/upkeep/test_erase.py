@@ -1,29 +1,27 @@
 """Erasing a person: what goes, what stays, and that it can be interrupted."""
 
-import json
+import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations import erase_postgres
+from greenroom.conversations import erase_dynamodb, erase_postgres
+from greenroom.conversations.store import DomainEvent
 from greenroom.conversations.upkeep import HeldError
 
-from .site import erase, everything, faults
+from .kept import Kept
+from .site import erase, faults
 
 if TYPE_CHECKING:
-    from conftest import Api
+    from conftest import Api, Json, Person
 
-WHERE_WORDS_ARE = (
-    *("app_user", "thread", "message", "message_audit", "inbox_index", "feed", "outbox"),
-    *("idempotency_key", "user_block"),
-)
 SECRET = "my-own-words"
 
 
 async def test_what_they_wrote_goes_and_the_rest_of_the_thread_stays(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+    api: "Api", rooms: Rooms, kept: Kept
 ) -> None:
     maya, theo, other = await api.people("maya", "theo", "other")
     thread_id = (await maya.start(theo, body=f"{SECRET} 1", subject=f"{SECRET} subject"))["thread"][
@@ -37,12 +35,14 @@ async def test_what_they_wrote_goes_and_the_rest_of_the_thread_stays(
     await theo.send(thread_id, "theirs 2")
     body = maya.draft(f"{SECRET} 5")
     await maya.post(f"/v1/threads/{thread_id}/messages", body, key=f"{SECRET}-key")
+    started = {"kind": "inquiry", "to": [other.id], "first_message": maya.draft(f"{SECRET} 6")}
+    await maya.post("/v1/threads", started, key="start")
     await maya.block(other)
     before = await theo.messages(thread_id)
     cursor = await theo.cursor()
     assert (await theo.row(thread_id))["unread_count"] == 3
 
-    assert await erase(rooms, maya) == 3
+    assert await erase(rooms, maya) == 4
 
     after = await theo.messages(thread_id)
     for old, new in zip(before, after, strict=True):
@@ -54,7 +54,7 @@ async def test_what_they_wrote_goes_and_the_rest_of_the_thread_stays(
         else:
             assert old == new
     assert (await theo.row(thread_id))["unread_count"] == 0
-    text = await everything(pool, WHERE_WORDS_ARE)
+    text = await kept.everything()
     assert SECRET not in text
     assert "theirs 1" in text
 
@@ -63,10 +63,7 @@ async def test_what_they_wrote_goes_and_the_rest_of_the_thread_stays(
     people = {each["user_id"]: each for each in events[-1]["thread"]["participants"]}
     assert people[maya.id]["display_name"] == "Deleted user"
     assert people[maya.id]["status"] == "left"
-    for table in ("inbox_index", "feed"):
-        query = f"select count(*) from {table} where user_id = $1"  # noqa: S608
-        assert await pool.fetchval(query, maya.id) == 0
-    assert await pool.fetchval("select count(*) from user_block") == 0
+    assert await kept.of_person(maya.id) == 0
     assert await faults(rooms) == []
     # The other side goes on.
     assert (await theo.send(thread_id, "anybody?"))["seq"] == before[-1]["seq"] + 1
@@ -103,7 +100,7 @@ async def test_another_server_takes_their_token_for_a_minute_at_most(
 
 
 async def test_messages_in_threads_they_had_left_go_too(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+    api: "Api", rooms: Rooms, kept: Kept
 ) -> None:
     maya, theo, host = await api.people("maya", "theo", "host")
     thread_id = await maya.thread_with(theo)
@@ -111,12 +108,12 @@ async def test_messages_in_threads_they_had_left_go_too(
     await host.send(thread_id, SECRET)
     await host.leave(thread_id)
     assert await erase(rooms, host) == 1
-    assert SECRET not in await everything(pool, WHERE_WORDS_ARE)
+    assert SECRET not in await kept.everything()
     assert await faults(rooms) == []
 
 
 async def test_a_blocked_senders_hidden_words_go_and_nobody_is_told(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+    api: "Api", rooms: Rooms, kept: Kept
 ) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
@@ -124,7 +121,7 @@ async def test_a_blocked_senders_hidden_words_go_and_nobody_is_told(
     await maya.send(thread_id, SECRET)
     cursor = await theo.cursor()
     await erase(rooms, maya)
-    assert SECRET not in await everything(pool, WHERE_WORDS_ARE)
+    assert SECRET not in await kept.everything()
     told = [event["type"] for event in await theo.sync(cursor)]
     assert told == ["message.deleted", "thread.changed"]
     assert await faults(rooms) == []
@@ -134,11 +131,12 @@ async def test_a_blocked_senders_hidden_words_go_and_nobody_is_told(
 async def test_killed_midway_and_run_again(
     api: "Api",
     rooms: Rooms,
-    pool: asyncpg.Pool,
+    kept: Kept,
     monkeypatch: pytest.MonkeyPatch,
     steps: int,
 ) -> None:
-    monkeypatch.setattr(erase_postgres, "MESSAGES_AT_ONCE", 2)
+    for adapter in (erase_postgres, erase_dynamodb):
+        monkeypatch.setattr(adapter, "MESSAGES_AT_ONCE", 2)
     monkeypatch.setattr(erase_postgres, "ROWS_AT_ONCE", 3)
     maya, theo = await api.people("maya", "theo")
     for _ in range(2):
@@ -157,7 +155,7 @@ async def test_killed_midway_and_run_again(
     assert await faults(rooms) == []
     done += await erase(rooms, maya)
     assert done == 10
-    assert SECRET not in await everything(pool, WHERE_WORDS_ARE)
+    assert SECRET not in await kept.everything()
     events = [event["type"] for event in await theo.sync(cursor)]
     assert events.count("message.deleted") == 10
     assert events.count("thread.changed") == 2
@@ -166,33 +164,103 @@ async def test_killed_midway_and_run_again(
     assert len(await theo.sync(cursor)) == 12
 
 
-async def test_under_legal_hold_nothing_is_erased(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
-) -> None:
+async def test_under_legal_hold_nothing_is_erased(api: "Api", rooms: Rooms, kept: Kept) -> None:
     maya, theo, third = await api.people("maya", "theo", "third")
     held = await maya.thread_with(theo)
     await maya.start(third, body=SECRET)
     await rooms.upkeep.hold(held, "case 7")
-    before = await everything(pool, WHERE_WORDS_ARE)
+    before = await kept.everything()
     with pytest.raises(HeldError, match=rf"{held} is on legal hold \(case 7\)"):
         await erase(rooms, maya)
-    assert await everything(pool, WHERE_WORDS_ARE) == before
+    assert await kept.everything() == before
     assert (await maya.get("/v1/me")).status_code == 200
-    # Also one that is set when the erasure has begun.
-    with pytest.raises(HeldError):
-        await erase_postgres.Erasure(
-            pool, clock=api.clock, randomness=lambda: "0" * 14, wake=lambda _users: None
-        )._erase_page(maya.id, held, "")
     await rooms.upkeep.release(held)
     assert await erase(rooms, maya) == 2
-    assert SECRET not in await everything(pool, WHERE_WORDS_ARE)
+    assert SECRET not in await kept.everything()
 
 
-async def test_the_domain_event_of_each_deletion_leaves(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+async def test_a_hold_that_is_set_meanwhile_ends_the_erasure(
+    api: "Api", rooms: Rooms, kept: Kept
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    await maya.start(theo, body=SECRET)
+    api.clock.advance(seconds=1)
+    held = (await maya.start(theo, body="kept for a case"))["thread"]["id"]
+    erasing = rooms.upkeep.erase(maya.id)
+    assert (await anext(erasing)).messages == 1
+    await rooms.upkeep.hold(held, "case 8")
+    with pytest.raises(HeldError, match=rf"{held} is on legal hold \(case 8\)"):
+        await anext(erasing)
+    text = await kept.everything()
+    assert SECRET not in text
+    assert "kept for a case" in text
+
+
+async def test_very_many_earlier_versions_go_in_several_steps(
+    api: "Api", rooms: Rooms, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase_dynamodb, "WRITES_AT_ONCE", 5)
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    for _ in range(2):
+        message = await maya.send(thread_id, f"{SECRET} first")
+        for number in range(12):
+            await maya.edit(message, f"{SECRET} {number}")
+    cursor = await theo.cursor()
+    assert await erase(rooms, maya) == 3
+    assert SECRET not in await kept.everything()
+    events = [event["type"] for event in await theo.sync(cursor)]
+    assert events == ["message.deleted"] * 3 + ["thread.changed"]
+    assert await faults(rooms) == []
+
+
+async def test_what_they_send_meanwhile_goes_too(
+    api: "Api", rooms: Rooms, kept: Kept, database_url: str
 ) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
-    await erase(rooms, maya)
-    rows = await pool.fetch("select event, actor from outbox where thread_id = $1", thread_id)
-    assert json.dumps([row["event"] for row in rows]).count("message.delete") == 1
+    sent: dict[str, list[Json]] = {maya.id: [], theo.id: []}
+    ending = asyncio.Event()
+
+    async def write(who: "Person", body: str) -> None:
+        while not ending.is_set():
+            path = f"/v1/threads/{thread_id}/messages"
+            answer = await who.post(path, who.draft(body))
+            if answer.status_code == 404:
+                return
+            sent[who.id].append(answer.json())
+
+    writers = [
+        asyncio.create_task(write(who, body)) for who, body in ((maya, SECRET), (theo, "theirs"))
+    ]
+    while len(sent[maya.id]) < 10:
+        await theo.cursor()
+    async with Rooms(rooms.settings, database_url, clock=api.clock) as elsewhere:
+        steps = [step async for step in elsewhere.upkeep.erase(maya.id)]
+    ending.set()
+    await asyncio.gather(*writers)
+    assert sum(step.messages for step in steps) == len(sent[maya.id]) + 1
+    assert SECRET not in await kept.everything()
+    seen = await theo.messages(thread_id, limit=50)
+    assert [each["body"] for each in seen if each["author_id"] == maya.id and each["body"]] == []
+    assert len(sent[theo.id]) > 0
+    assert await faults(rooms) == []
+
+
+async def test_the_domain_event_of_each_deletion_leaves(
+    api: "Api", rooms: Rooms, database_url: str
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    told: list[DomainEvent] = []
+
+    async def listen(events: Sequence[DomainEvent]) -> None:
+        told.extend(events)
+
+    listening = Rooms(rooms.settings, database_url, clock=api.clock, listeners=[listen])
+    async with listening as elsewhere:
+        await erase(elsewhere, maya)
+        for _ in range(2):
+            await elsewhere.settle()
+    deleted = [event for event in told if event.event == "message.delete"]
+    assert [each.actor for each in deleted if each.thread_id == thread_id] == [maya.id]

@@ -2,18 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
+from greenroom.conversations import retention_dynamodb
 from greenroom.kernel.limits import Limits
 
-from .site import everything, faults
+from .kept import Kept
+from .site import faults
 
 if TYPE_CHECKING:
     from conftest import Api
-
-WHERE_WORDS_ARE = ("message", "message_audit")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ async def prune(rooms: Rooms) -> list[int]:
 
 
 async def test_old_messages_go_and_the_rest_keeps_its_place(
-    api: "Api", rooms: Rooms, pool: asyncpg.Pool
+    api: "Api", rooms: Rooms, kept: Kept
 ) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
@@ -47,15 +46,15 @@ async def test_old_messages_go_and_the_rest_keeps_its_place(
     await maya.send(thread_id, "old too")
     await maya.send(thread_id, "old as well")
     api.clock.advance(days=60)
-    kept = [await maya.send(thread_id, "young"), await theo.send(thread_id, "young too")]
+    young = [await maya.send(thread_id, "young"), await theo.send(thread_id, "young too")]
     api.clock.advance(days=41)
     cursor = await theo.cursor()
 
     assert await prune(rooms) == [3, 1]
 
-    assert "old" not in await everything(pool, WHERE_WORDS_ARE)
+    assert "old" not in await kept.words()
     left = await theo.messages(thread_id)
-    assert [(each["id"], each["seq"]) for each in left] == [(e["id"], e["seq"]) for e in kept]
+    assert [(each["id"], each["seq"]) for each in left] == [(e["id"], e["seq"]) for e in young]
     assert (await theo.row(thread_id))["unread_count"] == 1
     assert "inbox.changed" in {event["type"] for event in await theo.sync(cursor)}
     assert await faults(rooms) == []
@@ -96,16 +95,36 @@ async def test_a_legal_hold_keeps_a_threads_messages(api: "Api", rooms: Rooms) -
     assert await theo.messages(held) == []
 
 
-async def test_one_server_at_a_time(api: "Api", rooms: Rooms, pool: asyncpg.Pool) -> None:
+async def test_one_server_at_a_time(api: "Api", rooms: Rooms, kept: Kept) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
     api.clock.advance(days=101)
-    async with pool.acquire() as conn, conn.transaction():
-        await conn.execute("select pg_advisory_xact_lock(7235922)")
+    async with kept.while_others_prune():
         assert (await rooms.prune())["message"] == 0
     assert len(await theo.messages(thread_id)) == 1
     await prune(rooms)
     assert await theo.messages(thread_id) == []
+
+
+@pytest.mark.parametrize("conversations", ["dynamodb"], indirect=True)
+async def test_a_walk_goes_on_where_the_last_one_stopped(
+    api: "Api", rooms: Rooms, kept: Kept, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention_dynamodb, "ITEMS_AT_ONCE", 5)
+    monkeypatch.setattr(retention_dynamodb, "PAGES_AT_ONCE", 1)
+    maya, theo = await api.people("maya", "theo")
+    threads = [await maya.thread_with(theo) for _ in range(4)]
+    for thread_id in threads:
+        await maya.send(thread_id, "also old")
+    api.clock.advance(days=101)
+    rounds = 0
+    while "old" in await kept.words():
+        async with Rooms(rooms.settings, database_url, clock=api.clock) as another:
+            assert (await another.prune())["message"] <= rooms.settings.limits.maintenance_batch
+        rounds += 1
+        assert rounds < 500
+    assert rounds > len(threads)
+    assert await faults(rooms) == []
 
 
 async def test_feed_entries_of_a_removed_message_are_passed_over(api: "Api", rooms: Rooms) -> None:

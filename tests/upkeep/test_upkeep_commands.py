@@ -14,6 +14,8 @@ import pytest
 
 from greenroom.bootstrap import Rooms
 
+from .kept import Kept
+
 if TYPE_CHECKING:
     from conftest import Api
 
@@ -28,9 +30,9 @@ class Result:
 
 
 class Greenroom:
-    def __init__(self, home: Path, url: str) -> None:
+    def __init__(self, home: Path, url: str, conversations: dict[str, str]) -> None:
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
-        self._env |= {"GREENROOM_HOME": str(home), "GREENROOM_DATABASE_URL": url}
+        self._env |= {"GREENROOM_HOME": str(home), "GREENROOM_DATABASE_URL": url, **conversations}
 
     def run(self, *argv: str) -> Result:
         done = subprocess.run(
@@ -50,17 +52,19 @@ class Greenroom:
 
 
 @pytest.fixture
-def greenroom(tmp_path: Path, database_url: str) -> Greenroom:
-    return Greenroom(tmp_path, database_url)
+def greenroom(
+    tmp_path: Path, database_url: str, conversations_environment: dict[str, str]
+) -> Greenroom:
+    return Greenroom(tmp_path, database_url, conversations_environment)
 
 
 async def test_check_tells_mends_and_is_content(
-    greenroom: Greenroom, api: "Api", pool: asyncpg.Pool
+    greenroom: Greenroom, api: "Api", kept: Kept
 ) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
     assert greenroom.run("check") == Result(0, "everything agrees\n", "")
-    await pool.execute("update inbox_index set unread_count = 9 where user_id = $1", theo.id)
+    await kept.set_unread(theo.id, 9)
     found = greenroom.run("check")
     assert found.code == 1
     assert f"unread_count: {thread_id} {theo.id}: 9, should be 1\n" in found.out
@@ -69,9 +73,9 @@ async def test_check_tells_mends_and_is_content(
     mended = greenroom.run("check", "--repair")
     assert (mended.code, mended.out.splitlines()[-1]) == (0, "1 faults, all mended")
     assert greenroom.json("check", "--json") == {"faults": [], "counts": {}, "left": 0}
-    await pool.execute("update message set seq = 5 where thread_id = $1", thread_id)
+    await kept.set_seq(thread_id, 5)
     assert greenroom.run("check", "--repair").code == 1
-    await pool.execute("update message set seq = 1 where thread_id = $1", thread_id)
+    await kept.set_seq(thread_id, 1)
     assert greenroom.run("check", "--repair").code == 0
 
 
@@ -124,6 +128,7 @@ async def test_erase_asks_first_and_minds_a_hold(
     assert "There is no such thread" in missing.err
 
 
+@pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 async def test_backup_and_restore(
     greenroom: Greenroom, api: "Api", pool: asyncpg.Pool, tmp_path: Path
 ) -> None:
@@ -148,6 +153,34 @@ async def test_backup_and_restore(
     assert await pool.fetchval(count) == 0
     assert await pool.fetchval("select epoch from feed_epoch") != epoch
     assert greenroom.run("check").code == 0
+
+
+@pytest.mark.parametrize("conversations", ["dynamodb"], indirect=True)
+async def test_a_backup_without_conversations_says_where_these_are(
+    greenroom: Greenroom, api: "Api", rooms: Rooms, tmp_path: Path
+) -> None:
+    maya, theo = await api.people("maya", "theo")
+    thread_id = await maya.thread_with(theo)
+    file = tmp_path / "backup"
+    for told in (greenroom.run("backup", str(file)), greenroom.run("restore", str(file), "--yes")):
+        assert told.code == 0
+        assert f"in the table {rooms.settings.dynamodb_table} of DynamoDB" in told.out
+        assert "point-in-time recovery" in told.out
+        assert "`greenroom dynamodb new-epoch`" in told.out
+        assert "every client will load anew" not in told.out
+    assert len(await theo.messages(thread_id)) == 1
+
+
+def test_a_backup_beside_an_embedded_table_says_what_to_copy(
+    tmp_path: Path, database_url: str
+) -> None:
+    embedded = {
+        "GREENROOM_CONVERSATIONS": "dynamodb",
+        "GREENROOM_DYNAMODB_ENDPOINT": "embedded",
+    }
+    told = Greenroom(tmp_path, database_url, embedded).run("backup", str(tmp_path / "backup"))
+    assert told.code == 0
+    assert f"they lie in {tmp_path / 'dynamodb'}; copy that" in told.out
 
 
 def test_files_that_are_not_there_or_no_backup(greenroom: Greenroom, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""What each operation of the DynamoDB store consumes, item by item."""

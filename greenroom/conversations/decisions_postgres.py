@@ -1,0 +1,119 @@
+"""The ledger's decisions in PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from asyncpg import Pool, Record
+
+from greenroom.conversations.decisions import Decision, DecisionKind, Params
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import ActionInvalidState
+from greenroom.kernel.ids import Randomness, make_id
+from greenroom.platform.postgres import unavailable_on_failure
+
+# Both or neither: of several at once the first inserts, the others wait for it and find it there.
+DECIDE_PROMOTION = """
+with booked as (
+    insert into thread_booking (thread_id, group_id, leg_id, decided_at) values ($2, $3, $4, $6)
+    on conflict (thread_id) do nothing
+    returning thread_id, decided_at
+)
+insert into decision (id, thread_id, kind, data, decided_at)
+select $1::text, b.thread_id, 'promote', $5::jsonb, b.decided_at from booked b
+returning id
+"""
+IS_BOOKED_SO = """
+select group_id is not distinct from $2 and leg_id is not distinct from $3
+from thread_booking where thread_id = $1
+"""
+DECIDE_NOTICE = """
+insert into decision (id, thread_id, kind, data, decided_at) values ($1, $2, 'say', $3, $4)
+"""
+
+# Threads are chosen by age and their decisions taken by number: clocks of several servers differ,
+# and by age alone a later decision could come before an earlier one.
+PENDING = """
+select d.id, d.thread_id, d.kind, d.data from decision d
+where d.applied_at is null and d.failure is null and exists (
+    select 1 from decision o
+    where o.thread_id = d.thread_id and o.applied_at is null and o.failure is null
+        and o.decided_at <= $1)
+order by d.n limit $2
+"""
+PENDING_IN = """
+select id, thread_id, kind, data from decision
+where thread_id = $1 and applied_at is null and failure is null
+order by n limit $2
+"""
+
+DONE = "update decision set applied_at = $2 where id = any ($1::text[]) and applied_at is null"
+PARK = "update decision set failure = $2 where id = $1 and applied_at is null"
+
+PRUNE = """
+delete from decision where id in (select id from decision where applied_at < $1 limit $2)
+"""
+
+
+class PostgresDecisions:
+    """`DecisionLog` on tables `thread_booking` and `decision`."""
+
+    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._randomness = randomness
+
+    @unavailable_on_failure()
+    async def decide_promotion(
+        self, thread_id: str, group_id: str | None, leg_id: str | None
+    ) -> Decision | None:
+        booking = {"group_id": group_id, "leg_id": leg_id}
+        decision_id, now_ms = self._next_id()
+        decided = await self._pool.fetchval(
+            DECIDE_PROMOTION, decision_id, thread_id, group_id, leg_id, _json(booking), now_ms
+        )
+        if decided is not None:
+            return Decision(decision_id, thread_id, DecisionKind.PROMOTE, booking)
+        if not await self._pool.fetchval(IS_BOOKED_SO, thread_id, group_id, leg_id):
+            raise ActionInvalidState("This thread belongs to another booking.")
+        return None
+
+    @unavailable_on_failure()
+    async def decide_notice(self, thread_id: str, code: str, params: Params) -> Decision:
+        notice: dict[str, Any] = {"code": code, "params": dict(params)}
+        decision_id, now_ms = self._next_id()
+        await self._pool.execute(DECIDE_NOTICE, decision_id, thread_id, _json(notice), now_ms)
+        return Decision(decision_id, thread_id, DecisionKind.SAY, notice)
+
+    def _next_id(self) -> tuple[str, int]:
+        now_ms = self._clock()
+        return make_id("dec", now_ms, self._randomness()), now_ms
+
+    @unavailable_on_failure()
+    async def pending(self, limit: int, older_than_ms: int) -> list[Decision]:
+        return [_decision(row) for row in await self._pool.fetch(PENDING, older_than_ms, limit)]
+
+    @unavailable_on_failure()
+    async def pending_in(self, thread_id: str, limit: int) -> list[Decision]:
+        return [_decision(row) for row in await self._pool.fetch(PENDING_IN, thread_id, limit)]
+
+    @unavailable_on_failure()
+    async def done(self, ids: Sequence[str]) -> None:
+        await self._pool.execute(DONE, ids, self._clock())
+
+    @unavailable_on_failure()
+    async def park(self, decision_id: str, code: str) -> None:
+        await self._pool.execute(PARK, decision_id, code)
+
+    @unavailable_on_failure()
+    async def prune(self, older_than_ms: int, limit: int) -> int:
+        status = await self._pool.execute(PRUNE, older_than_ms, limit)
+        return int(status.rpartition(" ")[2])
+
+
+def _decision(row: Record) -> Decision:
+    return Decision(row["id"], row["thread_id"], row["kind"], msgspec.json.decode(row["data"]))
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,98 @@
+"""Everything about one person, thread by thread, handed on piece by piece.
+
+DynamoDB has no snapshot of many items: each thread and each message is as it was when its turn
+came. What was there all along is in it, once.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from greenroom.conversations.exports import (
+    block_of,
+    earlier_version,
+    message_for,
+    own_part,
+    seen_part,
+)
+from greenroom.conversations.keys_dynamodb import blocks_partition, message_key, thread_partition
+from greenroom.conversations.model import ReadMark
+from greenroom.conversations.rows_dynamodb import is_visible, message_from
+from greenroom.conversations.states_dynamodb import ThreadState
+from greenroom.conversations.threads_dynamodb import Threads
+from greenroom.conversations.walks_dynamodb import is_words_of, messages_of, pages_of, threads_of
+from greenroom.kernel.errors import ThreadNotFound
+from greenroom.platform.dynamodb.values import Item
+
+ORIGINALS = "AUD#"
+BLOCKS = "OUT#"
+
+Json = dict[str, Any]
+
+
+class Export:
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._table = threads.table
+
+    async def run(self, user_id: str) -> AsyncIterator[tuple[str, Json]]:
+        async for state in self._known_threads(user_id):
+            yield "threads", await self._thread(user_id, state)
+        async for state in self._known_threads(user_id):
+            async for page in messages_of(self._table, state.id):
+                for item in page:
+                    if _is_theirs(item, user_id, state):
+                        yield "messages", message_for(user_id, message_from(item))
+        async for state in self._known_threads(user_id):
+            async for earlier in self._earlier_versions(user_id, state):
+                yield "earlier_versions", earlier
+        async for page in pages_of(self._table, blocks_partition(user_id), prefix=BLOCKS):
+            for item in page:
+                yield "blocks", block_of(item["sk"].removeprefix(BLOCKS), item["at"])
+
+    async def _known_threads(self, user_id: str) -> AsyncIterator[ThreadState]:
+        """Those they see, and those they have left. One that was hidden from them by a block does
+        not exist for them."""
+        async for page in threads_of(self._table, user_id):
+            for thread_id in page:
+                state = await self._threads.read(thread_id)
+                if state is None or user_id not in state.members:
+                    continue
+                if state.sees(user_id) or not state.members[user_id].is_active:
+                    yield state
+
+    async def _thread(self, user_id: str, state: ThreadState) -> Json:
+        member = state.members[user_id]
+        last_read = None
+        if member.read_id and member.read_ms is not None:
+            last_read = ReadMark(member.read_id, member.read_ms)
+        own = own_part(state.id, member.role, member.status, member.joined_ms, last_read)
+        if not state.sees(user_id):
+            return own
+        try:
+            return {**own, **seen_part(await self._threads.shown(user_id, state))}
+        except ThreadNotFound:
+            # They have left it this very moment.
+            return own
+
+    async def _earlier_versions(self, user_id: str, state: ThreadState) -> AsyncIterator[Json]:
+        """What their messages said before they edited or deleted them."""
+        message_id, is_own = "", False
+        pages = pages_of(self._table, thread_partition(state.id), prefix=ORIGINALS)
+        async for page in pages:
+            for item in page:
+                if item["sk"].split("#")[1] != message_id:
+                    message_id = item["sk"].split("#")[1]
+                    key = message_key(state.id, message_id)
+                    found = None if key is None else await self._table.get(key)
+                    is_own = found is not None and is_words_of(found, user_id)
+                if is_own:
+                    yield earlier_version(
+                        state.id, message_id, item["at"], item["act"], item["body"]
+                    )
+
+
+def _is_theirs(item: Item, user_id: str, state: ThreadState) -> bool:
+    """What they wrote, wherever, and what they may see now."""
+    if is_words_of(item, user_id):
+        return True
+    return state.sees(user_id) and is_visible(item, user_id, state.members[user_id].floor)

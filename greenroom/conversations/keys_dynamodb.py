@@ -1,0 +1,165 @@
+"""Where each item of the conversation store lies in its table; docs/dynamodb.md has the whole list.
+
+User ids, thread ids and message ids hold no `#`, so none of these keys can be read in two ways.
+"""
+
+from zlib import crc32
+
+from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.ids import id_time_ms
+from greenroom.platform.dynamodb.table import Key
+
+MESSAGES = "MSG#"
+PARTICIPANTS = "PART#"
+EPOCH: Key = ("META", "EPOCH")
+HEAD = "H"
+ENTRIES = "E#"
+PINNED = "PIN#"
+PERSON = "person:"
+
+OUTBOX_MOST_SHARDS = 256
+
+
+def thread_partition(thread_id: str) -> str:
+    return f"THR#{thread_id}"
+
+
+def thread_key(thread_id: str) -> Key:
+    return thread_partition(thread_id), "THR"
+
+
+def row_key(thread_id: str, user_id: str) -> Key:
+    return thread_partition(thread_id), PARTICIPANTS + user_id
+
+
+def message_key(thread_id: str, message_id: str) -> Key | None:
+    """None for what cannot be the id of a message."""
+    sort = message_sort(message_id)
+    return None if sort is None else (thread_partition(thread_id), sort)
+
+
+def message_sort(message_id: str) -> str | None:
+    """A message's time is inside its id: no look-up leads from the one to the other."""
+    try:
+        return f"{MESSAGES}{rfc3339(id_time_ms(message_id))}#{message_id}"
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def original_key(thread_id: str, message_id: str, at_ms: int) -> Key:
+    return thread_partition(thread_id), f"AUD#{message_id}#{rfc3339(at_ms)}"
+
+
+def feed_partition(user_id: str) -> str:
+    return f"FEED#{user_id}"
+
+
+def entry_sort(n: int) -> str:
+    return f"{ENTRIES}{n:013x}"
+
+
+def entry_key(user_id: str, n: int) -> Key:
+    return feed_partition(user_id), entry_sort(n)
+
+
+def head_key(user_id: str) -> Key:
+    return feed_partition(user_id), HEAD
+
+
+def client_id_key(author: str, client_id: str) -> Key:
+    return f"CID#{author}#{client_id}", "CID"
+
+
+def answer_key(caller: str, route: str, key: str) -> Key:
+    """A person's answers lie together, so that they can be forgotten with the person. Those of the
+    marketplace's backend lie apart: they can be more than one partition takes."""
+    if caller.startswith(PERSON):
+        return person_answers(caller.removeprefix(PERSON)), f"{route}#{key}"
+    return f"KEY#{caller}#{route}#{key}", "KEY"
+
+
+def person_answers(user_id: str) -> str:
+    return f"KEY#{PERSON}{user_id}"
+
+
+def outbox_shard(number: int) -> str:
+    return f"OUTBOX#{number:02x}"
+
+
+def outbox_key(thread_id: str, ver: int, shards: int) -> Key:
+    return outbox_shard(crc32(thread_id.encode()) % shards), outbox_sort(thread_id, ver)
+
+
+def outbox_sort(thread_id: str, ver: int) -> str:
+    return f"{thread_id}#{ver:012x}"
+
+
+def blocks_partition(user_id: str) -> str:
+    return f"BLK#{user_id}"
+
+
+def block_keys(blocker: str, blocked: str) -> tuple[Key, Key]:
+    """A block is known on both sides: each finds it among their own."""
+    return (blocks_partition(blocker), f"OUT#{blocked}"), (
+        blocks_partition(blocked),
+        f"IN#{blocker}",
+    )
+
+
+def blocks_version_key(user_id: str) -> Key:
+    return blocks_partition(user_id), "V"
+
+
+def user_partition(user_id: str) -> str:
+    return f"USER#{user_id}"
+
+
+def pointer_key(user_id: str, thread_id: str) -> Key:
+    return user_partition(user_id), f"THR#{thread_id}"
+
+
+def pair_partition(one: str, other: str) -> str:
+    return "PAIR#" + ",".join(sorted((one, other)))
+
+
+def pair_key(one: str, other: str, started_n: int) -> Key:
+    return pair_partition(one, other), f"T#{started_n:08x}"
+
+
+def pair_lock_key(one: str, other: str) -> Key:
+    return pair_partition(one, other), "N"
+
+
+def job_key(job_id: str) -> Key:
+    return f"JOB#{job_id}", "JOB"
+
+
+def start_limit_key(user_id: str, window_ms: int) -> Key:
+    return f"RATE#{user_id}", f"START#{window_ms}"
+
+
+def decision_key(decision_id: str) -> Key:
+    return f"DEC#{decision_id}", "DEC"
+
+
+def inbox_partition(user_id: str, placement: str) -> str:
+    """GSI1. What is placed in the inbox has the seed's key; the other placements lie beside it."""
+    return f"PARTICIPANT#{user_id}" + ("" if placement == "inbox" else f"#{placement}")
+
+
+def inbox_sort(*, pinned: bool, at_ms: int, thread_id: str) -> str:
+    return (PINNED if pinned else "") + f"{rfc3339(at_ms)}#{thread_id}"
+
+
+def unread_partition(user_id: str) -> str:
+    """GSI2: a user's threads with something unread, and nothing else."""
+    return f"UNREAD#{user_id}"
+
+
+def unread_sort(placement: str, kind: str, thread_id: str) -> str:
+    return f"{placement}#{kind}#{thread_id}"
+
+
+def booking_partition(group_id: str | None, leg_id: str | None) -> str:
+    """GSI2: threads of a booking."""
+    return f"LBG#{group_id}" if group_id is not None else f"LEG#{leg_id}"

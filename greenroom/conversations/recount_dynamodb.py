@@ -1,0 +1,96 @@
+"""What a thread and its inbox rows must say, counted anew from the messages."""
+
+from dataclasses import dataclass, replace
+
+from greenroom.conversations.keys_dynamodb import message_sort
+from greenroom.conversations.model import as_last_message
+from greenroom.conversations.rows_dynamodb import Packed, Recounted, is_visible, message_from
+from greenroom.conversations.states_dynamodb import ThreadState
+from greenroom.conversations.upkeep import Fault
+from greenroom.conversations.walks_dynamodb import id_of
+from greenroom.kernel.ids import id_time_ms
+from greenroom.platform.dynamodb.values import Item
+
+FAULTS_AT_ONCE = 1000
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one person sees of the messages so far."""
+
+    unread: int = 0
+    last: Item | None = None
+
+
+class Recount:
+    """Takes a thread's messages as they come, in the order of their keys, and keeps none but the
+    last."""
+
+    def __init__(self, state: ThreadState) -> None:
+        self.state = state
+        self.faults: list[Fault] = []
+        self._before: Item | None = None
+        self._newest: Item | None = None
+        self._tallies = {user: Tally() for user in state.active()}
+
+    def add(self, item: Item) -> None:
+        if message_sort(id_of(item)) is None:
+            self._tell("created_at_id", item["sk"], "an id with a time")
+            return
+        self._check_place(item)
+        self._before, self._newest = item, _newer(self._newest, item)
+        is_live = "deletedAt" not in item
+        for user, tally in self._tallies.items():
+            member = self.state.members[user]
+            if not is_visible(item, user, member.floor):
+                continue
+            tally.last = _newer(tally.last, item)
+            is_new = id_of(item) > member.read_id and item.get("authorUserId") != user
+            tally.unread += is_live and is_new
+
+    def _check_place(self, item: Item) -> None:
+        """A message's number and time follow on the ones before; its time is the one in its id."""
+        before, message_id = self._before, id_of(item)
+        right_seq = (self.state.pruned_seq if before is None else before["seq"]) + 1
+        if item["seq"] != right_seq:
+            self._tell("seq", f"{message_id} {item['seq']}", str(right_seq))
+        if item["sk"] != message_sort(message_id):
+            self._tell("created_at_id", item["sk"], "the time in the id")
+        if before is not None and _time(item) <= _time(before):
+            self._tell("created_at_order", message_id, f"after {id_of(before)}")
+
+    def _tell(self, kind: str, found: str, right: str) -> None:
+        if len(self.faults) < FAULTS_AT_ONCE:
+            self.faults.append(Fault(kind, self.state.id, None, found, right))
+
+    def sees_any(self, user: str) -> bool:
+        return user in self._tallies and self._tallies[user].last is not None
+
+    def righted(self) -> ThreadState:
+        """The thread with the counters of its last message; without one it keeps the time."""
+        if self._newest is None:
+            return replace(self.state, last_seq=self.state.pruned_seq)
+        return replace(
+            self.state,
+            last_seq=self._newest["seq"],
+            last_message_ms=_time(self._newest),
+            last_message_id=id_of(self._newest),
+        )
+
+    def row(self, user: str, packed: Packed) -> Recounted:
+        """A viewer who sees no message has no last one, and their last activity is what it was."""
+        tally = self._tallies[user]
+        if tally.last is None:
+            return Recounted(0, packed.activity_ms, awaits_reply=False, last=None)
+        last = as_last_message(message_from(tally.last))
+        awaits_reply = last.kind != "system" and last.author_id != user
+        return Recounted(tally.unread, last.created_at_ms, awaits_reply, last)
+
+
+def _newer(before: Item | None, item: Item) -> Item:
+    """By their ids: the keys that messages lie under may be what is wrong."""
+    return item if before is None or id_of(item) > id_of(before) else before
+
+
+def _time(item: Item) -> int:
+    return id_time_ms(id_of(item))

@@ -1,0 +1,59 @@
+"""The sample's scenes as one play: every step of every thread at its moment."""
+
+import heapq
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+
+from greenroom.demo.script import Scene, Step, moment_ms, scenes
+
+SECOND_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One step of one scene at its moment. `number` counts what is said in the scene."""
+
+    at_ms: int
+    scene: Scene
+    step: Step
+    number: int
+
+    @property
+    def client_id(self) -> str:
+        return f"sample-{self.scene.key}-{self.number}"
+
+
+def cues(seed: int, last_day: date) -> list[Cue]:
+    """Every step of every scene in the order of time; the seed moves each within its minute."""
+    return list(heapq.merge(*(_cues(scene, seed, last_day) for scene in scenes()), key=_at_ms))
+
+
+def said_cues(seed: int, last_day: date) -> list[Cue]:
+    return [cue for cue in cues(seed, last_day) if cue.step.verb in ("says", "replies")]
+
+
+def _at_ms(cue: Cue) -> int:
+    return cue.at_ms
+
+
+def _cues(scene: Scene, seed: int, last_day: date) -> Iterator[Cue]:
+    """Whoever says something has first read what the others said, as a client would mark it."""
+    dice = random.Random(f"{seed}/{scene.key}")  # noqa: S311 (a sample, not a secret)
+    earliest_ms, number, last_author = 0, 0, None
+    has_read: dict[str, int] = {}
+    for step in scene.steps:
+        at_ms = moment_ms(scene, step, last_day) + dice.randrange(20, 60) * SECOND_MS
+        at_ms = max(at_ms, earliest_ms)
+        if step.verb in ("says", "replies") and step.who is not None:
+            if number and last_author != step.who and has_read.get(step.who) != number:
+                reading = replace(step, verb="reads", args=(), text="")
+                yield Cue(max(earliest_ms, at_ms - 15 * SECOND_MS), scene, reading, number)
+            number += 1
+            last_author = step.who
+            has_read[step.who] = number
+        elif step.verb == "reads" and step.who is not None:
+            has_read[step.who] = number
+        yield Cue(at_ms, scene, step, number)
+        earliest_ms = at_ms + SECOND_MS

@@ -1,0 +1,189 @@
+"""The sample and its crowds are the same wherever conversations are kept."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from greenroom.accounts.model import UserChanges
+from greenroom.bootstrap import Rooms
+from greenroom.conversations.model import Cursor, EventType, ThreadKind, as_last_message
+from greenroom.conversations.store import InboxFilter, Started
+from greenroom.demo.bulk import load_bulk
+from greenroom.demo.crowd import Bulk, user_id
+from greenroom.demo.opening import open_loading
+from greenroom.demo.people import PEOPLE
+from greenroom.demo.sample import load_sample
+from greenroom.demo.welcome import describe_sample
+
+from .places import DAY_MS, NOW_MS, NewPlace, Place, clock, numbered, seen_by, without_chance
+
+STORES = ("postgres", "dynamodb")
+CROWD = Bulk(1, 3000, 80)
+
+Loaded = dict[str, Place]
+
+
+async def on_both(new_place: NewPlace, load: Callable[[Place], Awaitable[object]]) -> Loaded:
+    places = {store: await new_place(store) for store in STORES}
+    for place in places.values():
+        assert await load(place)
+    return places
+
+
+@pytest.fixture(scope="module")
+async def samples(new_place: NewPlace) -> Loaded:
+    """Loaded once for all tests that only look."""
+    return await on_both(new_place, lambda at: load_sample(at.settings, at.url, clock=clock))
+
+
+@pytest.fixture(scope="module")
+async def crowds(new_place: NewPlace) -> Loaded:
+    return await on_both(new_place, lambda at: load_bulk(at.settings, at.url, CROWD, clock=clock))
+
+
+def rooms_of(place: Place) -> Rooms:
+    return Rooms(place.settings, place.url, clock=clock)
+
+
+async def test_everybody_sees_the_same_sample(samples: Loaded) -> None:
+    async with rooms_of(samples["postgres"]) as one, rooms_of(samples["dynamodb"]) as other:
+        for person in PEOPLE:
+            expected, found = await seen_by(one, person), await seen_by(other, person)
+            for what in ("threads", "unread", "messages"):
+                assert without_chance(found[what]) == without_chance(expected[what]), (person, what)
+            # There the city is a change like any other, which here no verb makes.
+            told = [
+                [entry[1:] for entry in numbered(seen["events"]) if entry[1] != "thread.changed"]
+                for seen in (found, expected)
+            ]
+            assert without_chance(told[0]) == without_chance(told[1]), person
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_people_see_the_sample_as_they_would_see_their_own(
+    samples: Loaded, store: str
+) -> None:
+    async with rooms_of(samples[store]) as rooms:
+        for person in PEOPLE:
+            page = await rooms.conversations.inbox(person, InboxFilter(), after=None, limit=50)
+            assert page.items, person
+            unread = [row.inbox for row in page.items if row.inbox and row.inbox.unread_count]
+            assert page.unread_threads["all"] == len(unread)  # type: ignore[index]
+            changes = await rooms.conversations.changes(person, None, 100)
+            said = [event for event in changes.events if event.type == EventType.MESSAGE_NEW]
+            newest = page.items[0].inbox
+            assert newest is not None
+            assert newest.last_message is not None
+            if newest.last_activity_ms > NOW_MS - 7 * DAY_MS:
+                assert newest.last_message in [
+                    as_last_message(event.message) for event in said if event.message
+                ]
+            old = Cursor(changes.cursor.epoch, 0)
+            [reset] = (await rooms.conversations.changes(person, old, 100)).events[:1]
+            assert reset.type in (EventType.RESET, EventType.THREAD_CHANGED)
+
+
+async def test_the_box_counts_the_same(samples: Loaded) -> None:
+    told = []
+    for place in samples.values():
+        sample = await describe_sample(place.settings, place.url)
+        told.append((sample.thread_id, sample.people, sample.threads, sample.messages))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_what_was_said_since_is_counted(new_place: NewPlace, store: str) -> None:
+    place = await new_place(store)
+    await load_bulk(place.settings, place.url, Bulk(4, 90, 6), clock=clock)
+    async with rooms_of(place) as rooms:
+        for person in ("pia", "quentin"):
+            await rooms.accounts.put_user(person, UserChanges(display_name=person.title()))
+        started = await rooms.conversations.start_thread(
+            "pia", kind=ThreadKind.INQUIRY, to=["quentin"], client_id="1", body="Hello"
+        )
+        assert isinstance(started, Started)
+        await rooms.conversations.send("quentin", started.thread.id, client_id="1", body="Hi!")
+    async with open_loading(place.settings, place.url) as loading:
+        assert await loading.count() == (6 + 1, 90 + 2)
+        assert await loading.thread_of("pia", "1") == started.thread.id
+        assert await loading.thread_of("pia", "2") is None
+
+
+async def test_loading_again_changes_nothing_on_dynamodb(samples: Loaded, crowds: Loaded) -> None:
+    def later() -> int:
+        return NOW_MS + 3 * DAY_MS
+
+    sample, crowd = samples["dynamodb"], crowds["dynamodb"]
+    before = await sample.contents(), await crowd.contents()
+    assert not await load_sample(sample.settings, sample.url, seed=5, clock=later)
+    assert not await load_bulk(crowd.settings, crowd.url, CROWD, clock=later)
+    assert (await sample.contents(), await crowd.contents()) == before
+
+
+async def test_everybody_sees_the_same_crowd(crowds: Loaded) -> None:
+    people = [user_id(CROWD.seed, number) for number in range(CROWD.threads // 5)]
+    async with rooms_of(crowds["postgres"]) as one, rooms_of(crowds["dynamodb"]) as other:
+        for person in people:
+            expected, found = await seen_by(one, person), await seen_by(other, person)
+            for what in ("threads", "unread", "messages"):
+                assert found[what] == expected[what], (person, what)
+            assert numbered(found["events"]) == numbered(expected["events"]), person
+            spoken = [await each.store.conversations(person, 50) for each in (one, other)]
+            assert spoken[0] == spoken[1], person
+
+
+async def test_what_a_crowd_has_sent_is_known_by_its_client_ids(crowds: Loaded) -> None:
+    async with rooms_of(crowds["dynamodb"]) as rooms:
+        verbs, person = rooms.conversations, user_id(CROWD.seed, 0)
+        page = await verbs.inbox(person, InboxFilter(), after=None, limit=1)
+        messages = (await verbs.access_messages(person, page.items[0].id, limit=50)).items
+        own = [message for message in messages if message.author_id == person]
+        assert own
+        for message in own:
+            assert message.client_id is not None
+            sent = await verbs.send(
+                person, message.thread_id, client_id=message.client_id, body=message.body
+            )
+            assert (sent.message, sent.is_repeat) == (message, True)
+
+
+async def test_a_crowd_that_talks_in_one_store_can_talk_in_the_other(new_place: NewPlace) -> None:
+    """Its people are among the accounts by then."""
+    one, other = await new_place("dynamodb"), await new_place("postgres")
+    few, more = Bulk(2, 20, 10), Bulk(2, 60, 30)
+    assert await load_bulk(one.settings, one.url, few, clock=clock)
+    assert await load_bulk(other.settings, one.url, more, clock=clock)
+    async with Rooms(other.settings, one.url, clock=clock) as rooms:
+        await rooms.accounts.require_users([user_id(2, number) for number in range(6)])
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_all_that_is_derived_agrees(samples: Loaded, crowds: Loaded, store: str) -> None:
+    for place in (samples[store], crowds[store]):
+        async with rooms_of(place) as rooms:
+            check = rooms.upkeep.check(repair=False, progress=lambda *_: None)
+            assert [fault async for fault in check] == []
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_people_go_on_talking_where_a_crowd_stopped(new_place: NewPlace, store: str) -> None:
+    place = await new_place(store)
+    await load_bulk(place.settings, place.url, Bulk(1, 600, 12), clock=clock)
+    async with rooms_of(place) as rooms:
+        verbs = rooms.conversations
+        for person in (user_id(1, 0), user_id(1, 1)):
+            page = await verbs.inbox(person, InboxFilter(), after=None, limit=50)
+            for thread in page.items:
+                [other] = [e.user_id for e in thread.participants if e.user_id != person]
+                sent = await verbs.send(person, thread.id, client_id=thread.id, body="Still there?")
+                before_it, newest = (await verbs.access_messages(other, thread.id, limit=2)).items
+                assert newest == sent.message
+                assert newest.seq == before_it.seq + 1
+                shown, cursor = await verbs.access_thread(other, thread.id)
+                assert shown.inbox is not None
+                assert shown.inbox.last_message == as_last_message(sent.message)
+                before = Cursor(cursor.epoch, cursor.n - 1)
+                [event] = (await verbs.changes(other, before, 10)).events
+                assert event.message == sent.message
+                read = await verbs.mark_read(other, thread.id, sent.message.id)
+                assert read.inbox.unread_count == 0  # type: ignore[union-attr]
