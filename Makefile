@@ -29,8 +29,8 @@ $(STAMP): requirements.lock pyproject.toml engines/package-lock.json
 run: setup ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
 	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) $(BIN)/greenroom demo
 
-test: check ## Run the checks and every test
-	$(BIN)/pytest
+test: check ## Run the checks and every test, a file per core at a time
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: setup ## Lint, format, types and the rules between rooms
 	$(BIN)/ruff check .

@@ -35,29 +35,27 @@ class Export:
         self._table = threads.table
 
     async def run(self, user_id: str) -> AsyncIterator[tuple[str, Json]]:
-        async for state in self._known_threads(user_id):
-            yield "threads", await self._thread(user_id, state)
-        async for state in self._known_threads(user_id):
+        async for state in self._threads_of(user_id):
+            if _knows_of(user_id, state):
+                yield "threads", await self._thread(user_id, state)
+        async for state in self._threads_of(user_id):
             async for page in messages_of(self._table, state.id):
                 for item in page:
                     if _is_theirs(item, user_id, state):
                         yield "messages", message_for(user_id, message_from(item))
-        async for state in self._known_threads(user_id):
+        async for state in self._threads_of(user_id):
             async for earlier in self._earlier_versions(user_id, state):
                 yield "earlier_versions", earlier
         async for page in pages_of(self._table, blocks_partition(user_id), prefix=BLOCKS):
             for item in page:
                 yield "blocks", block_of(item["sk"].removeprefix(BLOCKS), item["at"])
 
-    async def _known_threads(self, user_id: str) -> AsyncIterator[ThreadState]:
-        """Those they see, and those they have left. One that was hidden from them by a block does
-        not exist for them."""
+    async def _threads_of(self, user_id: str) -> AsyncIterator[ThreadState]:
+        """Those they are or were in."""
         async for page in threads_of(self._table, user_id):
             for thread_id in page:
                 state = await self._threads.read(thread_id)
-                if state is None or user_id not in state.members:
-                    continue
-                if state.sees(user_id) or not state.members[user_id].is_active:
+                if state is not None and user_id in state.members:
                     yield state
 
     async def _thread(self, user_id: str, state: ThreadState) -> Json:
@@ -77,18 +75,24 @@ class Export:
     async def _earlier_versions(self, user_id: str, state: ThreadState) -> AsyncIterator[Json]:
         """What their messages said before they edited or deleted them."""
         message_id, is_own = "", False
-        pages = pages_of(self._table, thread_partition(state.id), prefix=ORIGINALS)
-        async for page in pages:
+        async for page in pages_of(self._table, thread_partition(state.id), prefix=ORIGINALS):
             for item in page:
-                if item["sk"].split("#")[1] != message_id:
-                    message_id = item["sk"].split("#")[1]
-                    key = message_key(state.id, message_id)
-                    found = None if key is None else await self._table.get(key)
-                    is_own = found is not None and is_words_of(found, user_id)
+                _, of, _ = item["sk"].split("#")
+                if of != message_id:
+                    message_id, is_own = of, await self._is_own(user_id, state.id, of)
                 if is_own:
-                    yield earlier_version(
-                        state.id, message_id, item["at"], item["act"], item["body"]
-                    )
+                    yield earlier_version(state.id, of, item["at"], item["act"], item["body"])
+
+    async def _is_own(self, user_id: str, thread_id: str, message_id: str) -> bool:
+        key = message_key(thread_id, message_id)
+        found = None if key is None else await self._table.get(key)
+        return found is not None and is_words_of(found, user_id)
+
+
+def _knows_of(user_id: str, state: ThreadState) -> bool:
+    """Those they see, and those they have left. One that was hidden from them by a block does not
+    exist for them."""
+    return state.sees(user_id) or not state.members[user_id].is_active
 
 
 def _is_theirs(item: Item, user_id: str, state: ThreadState) -> bool:

@@ -296,6 +296,7 @@ class Projector:
         key = row_key(thread_id, user)
         item = await self._table.get(key)
         if item is None:
+            self._rows.forget(key)
             return Row(thread_id, user, ver=0, n=0, packed=None)
         row = row_from(item)
         entry = await self._table.get(entry_key(user, row.n))

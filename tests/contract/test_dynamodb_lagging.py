@@ -21,7 +21,7 @@ from .world import (
     whole_thread,
 )
 
-STEPS = 400 if IS_FULL else 60
+STEPS = 400 if IS_FULL else 40
 THREADS = 7
 
 Person = Callable[[], str]

@@ -32,7 +32,7 @@ WRITERS = 64
 SENDS_EACH = 150 if IS_FULL else 25
 THREADS = 5
 READERS = 8
-PATIENCE_S = 600 if IS_FULL else 60
+PATIENCE_S = 600 if IS_FULL else 120
 
 Person = Callable[[], str]
 

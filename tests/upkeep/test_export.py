@@ -64,6 +64,20 @@ async def test_a_thread_hidden_by_a_block_is_not_there(api: "Api", rooms: Rooms)
     assert set(await export(rooms, theo)) == {"blocks"}
 
 
+async def test_own_words_stay_in_it_when_a_block_hides_the_thread(api: "Api", rooms: Rooms) -> None:
+    maya, theo, host = await api.people("maya", "theo", "host")
+    thread_id = await maya.thread_with(theo)
+    await api.backend.add(thread_id, host.id, "host")
+    await host.send(thread_id, "my own words")
+    await host.leave(thread_id)
+    await host.block(maya)
+    body = {"user_id": host.id, "role": "host"}
+    assert (await maya.post(f"/v1/threads/{thread_id}/participants", body)).status_code == 200
+    exported = await export(rooms, host)
+    assert [each["body"] for each in exported["messages"]] == ["my own words"]
+    assert set(exported) == {"messages", "blocks"}
+
+
 async def test_receipts_and_the_threads_own_fields(api: "Api", rooms: Rooms) -> None:
     maya, theo = await api.people("maya", "theo")
     started = await maya.start(theo, subject="Lookbook")
