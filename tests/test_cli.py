@@ -368,7 +368,7 @@ def test_doctor_finds_nothing_missing(with_database: Greenroom) -> None:
     findings = with_database.run("doctor", "--json", PORT="0")
     assert findings.code == 0
     assert {row["subject"]: row["verdict"] for row in findings.json()} == dict.fromkeys(
-        ("python", "home", "tokens", "database", "port"), "ok"
+        ("python", "home", "tokens", "database", "conversations", "port"), "ok"
     )
 
 

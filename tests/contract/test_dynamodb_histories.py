@@ -36,8 +36,8 @@ from .world import IS_FULL, ROOMY, OpenStore, WildClock
 PATIENCE = 30
 LOOKS_EVERY = 4
 SETTINGS = settings(
-    max_examples=200 if IS_FULL else 3,
-    stateful_step_count=60 if IS_FULL else 30,
+    max_examples=200 if IS_FULL else 2,
+    stateful_step_count=60 if IS_FULL else 20,
     deadline=None,
     # Making a failed history shorter takes minutes: only where there are minutes.
     phases=list(Phase) if IS_FULL else [Phase.reuse, Phase.generate],
