@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import cards as bench_cards
 from bench import dynamodb, fill, limits, load, realtime
 from bench.bulk import bulk
 from bench.pages import inboxes, pages
@@ -23,6 +24,8 @@ from bench.senders import BODY
 PAIRS = 1000
 # Threads of their own for the two page sizes, beyond the pairs that send.
 SMALL, LARGE = PAIRS, PAIRS + 1
+# And two for a page of cards and one of texts.
+CARDS = PAIRS + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +35,19 @@ class Scale:
     pgbench_s: int
     messages: int
     pages: int
+    actions: int
 
 
-FULL = Scale(sends=60_000, batches=800, pgbench_s=10, messages=1_000_000, pages=2000)
-QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300)
+FULL = Scale(sends=60_000, batches=800, pgbench_s=10, messages=1_000_000, pages=2000, actions=8000)
+QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300, actions=1000)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts, to see that it runs")
-    parser.add_argument("--only", choices=("store", "realtime", "dynamodb"), help="one part")
+    parser.add_argument(
+        "--only", choices=("store", "cards", "realtime", "dynamodb"), help="one part"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the rows as README has them")
     given = parser.parse_args()
     scale = QUICK if given.quick else FULL
@@ -49,6 +55,10 @@ def main() -> int:
     if given.only in (None, "store"):
         with product() as server:
             rows += measure(server, scale)
+    if given.only in (None, "cards"):
+        with product(more=bench_cards.LIMITS) as server:
+            asyncio.run(fill.fill_threads(server.database_url, 0, CARDS + 1))
+            rows += bench_cards.cards(server, scale.actions, scale.pages, PAIRS, CARDS)
     if given.only in (None, "realtime"):
         rows += realtime.measure(realtime.QUICK if given.quick else realtime.FULL)
     if given.only in (None, "dynamodb"):

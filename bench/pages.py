@@ -54,7 +54,7 @@ def inboxes(server: Product, calls: int) -> list[Row]:
     inbox, conversations = call("/v1/inbox"), call("/messages/conversations")
     epoch = asyncio.run(fill.epoch(server.database_url))
     nothing_new = call(f"/v1/sync?since={epoch}-0")
-    quiet_ms, page_ms = _medians(server, [nothing_new(MANY), inbox(MANY)], calls)
+    quiet_ms, page_ms = medians(server, [nothing_new(MANY), inbox(MANY)], calls)
     return [
         _growth(server, f"inbox page, {label}", inbox, users, calls),
         _growth(server, f"conversations, {label}", conversations, users, calls),
@@ -70,11 +70,11 @@ def inboxes(server: Product, calls: int) -> list[Row]:
 def _growth(
     server: Product, name: str, call: Callable[[T], bytes], sizes: tuple[T, T], calls: int
 ) -> Row:
-    small, large = _medians(server, [call(size) for size in sizes], calls)
+    small, large = medians(server, [call(size) for size in sizes], calls)
     return at_most(name, f"{large:.2f} / {small:.2f} ms", large / small, 1.3)
 
 
-def _medians(server: Product, requests: Sequence[bytes], calls: int) -> list[float]:
+def medians(server: Product, requests: Sequence[bytes], calls: int) -> list[float]:
     """The best median of four turns for each, because a machine's mood changes."""
     best = [float("inf")] * len(requests)
     for _ in range(4):

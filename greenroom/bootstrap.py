@@ -11,10 +11,16 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.rest import AccountsRest
 from greenroom.accounts.store_postgres import PostgresAccountStore
+from greenroom.bookings.events import DeliverContract
+from greenroom.cards.catalogue import load_catalogue
+from greenroom.contract import Contract
 from greenroom.conversations.decisions_postgres import PostgresDecisions
 from greenroom.conversations.feeds_postgres import PINNED_PLANS
 from greenroom.conversations.pairs import PairConversations
 from greenroom.conversations.people import Profile
+from greenroom.conversations.postings import Postings
+from greenroom.conversations.postings_dynamodb import DynamoPostings
+from greenroom.conversations.postings_postgres import PostgresPostings
 from greenroom.conversations.rest import ConversationsRest
 from greenroom.conversations.rest_inbox import InboxRest
 from greenroom.conversations.simple import SimpleRest
@@ -52,6 +58,9 @@ from greenroom.realtime.rest import RealtimeRest
 from greenroom.realtime.ws import RealtimeSockets
 from greenroom.settings import Settings
 
+LEAST_LEDGER_CONNECTIONS = 4
+"""The worker keeps one to listen on and one while it leads: with fewer, all would wait for ever."""
+
 
 @contextmanager
 def database(settings: Settings) -> Iterator[str]:
@@ -74,8 +83,10 @@ class Rooms:
         clock: Clock = system_clock,
         randomness: Randomness = system_randomness,
         listeners: Sequence[Deliver] = (),
+        contract_listeners: Sequence[DeliverContract] = (),
     ) -> None:
-        """`listeners` are told of all that happens in threads, at least once and in order each."""
+        """`listeners` are told of all that happens in threads, and `contract_listeners` of all that
+        happens to contracts, at least once and in order each."""
         limits = settings.limits
         self.settings = settings
         self.clock = clock
@@ -94,6 +105,20 @@ class Rooms:
         else:
             kept = _on_postgres(parts)
         self._kept = kept
+        self.postings = kept.postings
+        connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
+        self._ledger_pool = _pool(settings, database_url, connections)
+        self.contract = Contract(
+            settings,
+            self._ledger_pool,
+            load_catalogue(settings.cards),
+            kept.postings,
+            kept.store,
+            people,
+            clock=clock,
+            randomness=randomness,
+            listeners=contract_listeners,
+        )
         self.accounts = Accounts(
             people,
             token_verifier(settings, clock),
@@ -112,6 +137,7 @@ class Rooms:
             randomness=randomness,
             limits=limits,
             require_job=settings.require_job,
+            show_card=self.contract.cards.renderer.render,
         )
         self.realtime = Realtime(
             *(self.store, self.conversations, self.presence, self.accounts, self.bus),
@@ -122,14 +148,15 @@ class Rooms:
 
     async def __aenter__(self) -> Self:
         async with unavailable_on_failure():
-            for pool in self._kept.pools:
+            for pool in (*self._kept.pools, self._ledger_pool):
                 await pool
         await self._kept.prepare()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.contract.close()
         await self.store.close()
-        for pool in self._kept.pools:
+        for pool in (*self._kept.pools, self._ledger_pool):
             await pool.close()
 
     async def prune(self) -> dict[str, int]:
@@ -167,6 +194,7 @@ class Rooms:
             *PresenceRest(self.presence).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
+            *self.contract.endpoints(self.conversations),
             *extra,
         ]
         standard = standard_endpoints(
@@ -195,6 +223,7 @@ class KeptConversations:
     store: ConversationStore
     upkeep: ConversationUpkeep
     presence: PresenceStore
+    postings: Postings
     pools: Sequence[asyncpg.Pool]
     prepare: Callable[[], Awaitable[None]]
     expiry: Expiry | None = None
@@ -228,9 +257,9 @@ def _on_postgres(parts: Parts) -> KeptConversations:
         """Migrations have made the tables."""
 
     pools = (parts.pool, send_pool, feed_pool, ack_pool)
-    return KeptConversations(
-        store, upkeep, PostgresPresence(feed_pool, limits=limits), pools, prepare
-    )
+    presence = PostgresPresence(feed_pool, limits=limits)
+    postings = PostgresPostings(clock=parts.clock, randomness=parts.randomness, wake=parts.wake)
+    return KeptConversations(store, upkeep, presence, postings, pools, prepare)
 
 
 def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
@@ -253,10 +282,11 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
             await create_table(client, settings.dynamodb_table)
         await table.ping()
 
+    ledger = PostgresDecisions(parts.pool, clock=parts.clock, randomness=parts.randomness)
     store = DynamoConversations(
         table,
         profiles,
-        PostgresDecisions(parts.pool, clock=parts.clock, randomness=parts.randomness),
+        ledger,
         clock=parts.clock,
         randomness=parts.randomness,
         limits=limits,
@@ -265,9 +295,10 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     )
     upkeep = DynamoUpkeep(*store.parts)
     presence = DynamoPresence(table, limits=limits)
+    postings = DynamoPostings(store.parts[0], store.decisions, ledger)
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
-    return KeptConversations(store, upkeep, presence, (parts.pool,), prepare, expiry)
+    return KeptConversations(store, upkeep, presence, postings, (parts.pool,), prepare, expiry)
 
 
 def _pool(
@@ -323,8 +354,12 @@ def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
         await rooms.realtime.start()
         maintenance.start()
         settling.start()
+        if rooms.settings.worker:
+            rooms.contract.worker.start()
 
     async def shutdown() -> None:
+        if rooms.settings.worker:
+            await rooms.contract.worker.stop()
         await settling.stop()
         await maintenance.stop()
         await rooms.realtime.stop()

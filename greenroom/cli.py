@@ -12,9 +12,11 @@ import asyncpg
 from greenroom import __version__
 from greenroom.accounts.model import ApiKey
 from greenroom.bootstrap import Rooms, database, http_app
+from greenroom.cards.catalogue import CatalogueError
 from greenroom.cli_cost import register as register_cost
 from greenroom.cli_dynamodb import register as register_dynamodb
 from greenroom.cli_upkeep import register as register_upkeep
+from greenroom.cli_worker import register as register_worker
 from greenroom.demo.bulk import load_bulk
 from greenroom.demo.crowd import MESSAGES_PER_THREAD, Bulk
 from greenroom.demo.rest import DemoRest
@@ -36,6 +38,15 @@ from greenroom.settings import WORKERS, Settings, SettingsError, as_whole, descr
 Command = Callable[[argparse.Namespace, Settings], int]
 
 
+_SAYING_WHAT_TO_DO = (
+    MissingError,
+    CatalogueError,
+    EmbeddedPostgresError,
+    MigrationError,
+    DynamoDbError,
+)
+
+
 class UsageError(Exception):
     """The command was called in a way that it does not take."""
 
@@ -49,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command(args, load_settings())
     except (UsageError, SettingsError, InvalidRequest) as error:
         return _fail(str(error), 2)
-    except (MissingError, EmbeddedPostgresError, MigrationError, DynamoDbError) as error:
+    except _SAYING_WHAT_TO_DO as error:
         return _fail(str(error), 1)
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         hint = "Check GREENROOM_DATABASE_URL; the role in it must own the database."
@@ -113,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     register_upkeep(commands, _add, _add_group)
     register_dynamodb(commands, _add, _add_group)
     register_cost(commands, _add)
+    register_worker(commands, _add, _add_group)
 
     _add(commands, "version", _version, "print the version", as_json=True)
     return parser

@@ -73,11 +73,15 @@ def _check(args: argparse.Namespace, settings: Settings) -> int:
         nonlocal left
         with _line() as show:
             progress = _fraction(show)
-            async for fault in rooms.upkeep.check(repair=args.repair, progress=progress):
-                counts[fault.kind] += 1
-                left += not fault.is_mended
-                if len(listed) < FAULTS_LISTED:
-                    listed.append(fault)
+            for faults in (
+                rooms.upkeep.check(repair=args.repair, progress=progress),
+                rooms.contract.upkeep.check(),
+            ):
+                async for fault in faults:
+                    counts[fault.kind] += 1
+                    left += not fault.is_mended
+                    if len(listed) < FAULTS_LISTED:
+                        listed.append(fault)
 
     _with_rooms(settings, work)
     if args.json:
@@ -118,11 +122,13 @@ def _users_export(args: argparse.Namespace, settings: Settings) -> int:
             for name in ("created_at", "updated_at"):
                 profile[name] = rfc3339(profile[name])
             document.value("user", profile)
-            async for section, item in rooms.upkeep.export(args.user):
-                document.item(section, item)
-                counts[section] += 1
-                if counts.total() % 1000 == 0:
-                    show(f"{counts.total()} items")
+            parts = rooms.upkeep.export(args.user), rooms.contract.upkeep.export(args.user)
+            for part in parts:
+                async for section, item in part:
+                    document.item(section, item)
+                    counts[section] += 1
+                    if counts.total() % 1000 == 0:
+                        show(f"{counts.total()} items")
             document.end()
 
     _with_rooms(settings, work, user=args.user)
@@ -135,7 +141,7 @@ def _users_export(args: argparse.Namespace, settings: Settings) -> int:
 class Document:
     """A JSON object written as it comes: single values, then lists, item by item."""
 
-    SECTIONS = ("threads", "messages", "earlier_versions", "blocks")
+    SECTIONS = ("threads", "messages", "earlier_versions", "blocks", "bookings", "cards")
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
@@ -180,6 +186,7 @@ def _users_erase(args: argparse.Namespace, settings: Settings) -> int:
         nonlocal messages, threads
         await rooms.upkeep.check_may_erase(args.user)
         await rooms.accounts.erase_user(args.user)
+        await rooms.contract.upkeep.erase(args.user)
         with _line() as show:
             async for step in rooms.upkeep.erase(args.user):
                 messages += step.messages

@@ -8,6 +8,7 @@ from typing import Literal
 import asyncpg
 
 from greenroom.bootstrap import jwt_secret
+from greenroom.cards.catalogue import CatalogueError, load_catalogue
 from greenroom.kernel.errors import Unavailable
 from greenroom.platform.dynamodb.embedded import EMBEDDED, EmbeddedDynamoDb
 from greenroom.platform.dynamodb.errors import DynamoDbError
@@ -37,6 +38,8 @@ async def examine(settings: Settings) -> list[Finding]:
         _tokens(settings),
         await _database(settings),
         await _conversations(settings),
+        _cards(settings),
+        _payments(settings),
         _port(settings),
     ]
 
@@ -134,6 +137,22 @@ async def _conversations(settings: Settings) -> Finding:
         text = "DynamoDB does not answer; check GREENROOM_DYNAMODB_ENDPOINT and the network"
         return Finding("conversations", "missing", text)
     return Finding("conversations", "ok", f"in DynamoDB, table {settings.dynamodb_table}")
+
+
+def _cards(settings: Settings) -> Finding:
+    try:
+        types = load_catalogue(settings.cards).types
+    except CatalogueError as error:
+        return Finding("cards", "missing", str(error))
+    own = f", with those in {settings.cards}" if settings.cards else ""
+    return Finding("cards", "ok", f"{len(types)} types{own}")
+
+
+def _payments(settings: Settings) -> Finding:
+    if settings.payments_url is None:
+        text = "the built-in sandbox, no money moves; GREENROOM_PAYMENTS_URL names your gateway"
+        return Finding("payments", "note", text)
+    return Finding("payments", "ok", f"by {settings.payments_url}")
 
 
 def _port(settings: Settings) -> Finding:

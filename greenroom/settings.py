@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from greenroom.bookings.model import parse_policy
+from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.limits import Limits
 from greenroom.platform.auth import SECRET_MIN_BYTES, check_jwks_url
 from greenroom.platform.dynamodb.embedded import EMBEDDED
@@ -59,6 +61,25 @@ SETTINGS = (
         secret=True,
     ),
     Setting("GREENROOM_REQUIRE_JOB", "1: new threads need a registered job", "0"),
+    Setting("GREENROOM_CARDS", "A folder with card types of your own; unset: none", ""),
+    Setting(
+        "GREENROOM_PAYMENTS_URL",
+        "Your payment gateway; unset: the built-in sandbox, no money moves",
+        "",
+    ),
+    Setting(
+        "GREENROOM_PAYMENTS_SECRET",
+        "Shared with the gateway; unset: made in GREENROOM_HOME/payments-secret",
+        "",
+        secret=True,
+    ),
+    Setting(
+        "GREENROOM_CANCELLATION_POLICY",
+        "hours of notice:percent refunded, comma-separated, for bookings that bring none",
+        "168:100,48:50,0:0",
+    ),
+    Setting("GREENROOM_WORKER", "0: `serve` does no background work; run `greenroom worker`", "1"),
+    Setting("GREENROOM_PUBLIC_URL", "Where people reach the server; unset: its own address", ""),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
     Setting("GREENROOM_ACCESS_LOG", "1: log every request, not only failed and slow ones", "0"),
 )
@@ -83,6 +104,12 @@ class Settings:
     dynamodb_endpoint: str | None = None
     dynamodb_table: str = "greenroom"
     dynamodb_region: str | None = None
+    cards: Path | None = None
+    payments_url: str | None = None
+    payments_secret: str | None = field(default=None, repr=False)
+    cancellation_policy: str = "168:100,48:50,0:0"
+    worker: bool = True
+    public_url: str | None = None
     limits: Limits = field(default_factory=Limits)
 
 
@@ -111,6 +138,12 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         dynamodb_endpoint=_dynamodb_endpoint(values["GREENROOM_DYNAMODB_ENDPOINT"]),
         dynamodb_table=_dynamodb_table(values["GREENROOM_DYNAMODB_TABLE"]),
         dynamodb_region=_dynamodb_region(values["GREENROOM_DYNAMODB_REGION"]),
+        cards=_folder("GREENROOM_CARDS", values["GREENROOM_CARDS"]),
+        payments_url=_web_address("GREENROOM_PAYMENTS_URL", values["GREENROOM_PAYMENTS_URL"]),
+        payments_secret=_payments_secret(values["GREENROOM_PAYMENTS_SECRET"]),
+        cancellation_policy=_cancellation_policy(values["GREENROOM_CANCELLATION_POLICY"]),
+        worker=_switch("GREENROOM_WORKER", values["GREENROOM_WORKER"]),
+        public_url=_web_address("GREENROOM_PUBLIC_URL", values["GREENROOM_PUBLIC_URL"]),
         limits=_limits(environ),
     )
 
@@ -260,6 +293,47 @@ def _dynamodb_region(text: str) -> str | None:
             f"GREENROOM_DYNAMODB_REGION takes a region such as eu-central-1, not {text[:40]!r}."
         )
     return text or None
+
+
+def _folder(name: str, text: str) -> Path | None:
+    if not text:
+        return None
+    folder = Path(text).absolute()
+    if not folder.is_dir():
+        raise SettingsError(f"{name} takes a folder; there is none at {text[:80]!r}.")
+    return folder
+
+
+def _web_address(name: str, text: str) -> str | None:
+    address = text.rstrip("/")
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+        right = parts.scheme in ("http", "https") and bool(parts.hostname)
+        # Paths are put behind it, and a password in it would be shown.
+        right = right and address.isprintable() and not set(address) & set("@?# ")
+    except ValueError:
+        right = False
+    if text and not right:
+        raise SettingsError(f"{name} takes an address such as https://example.com.")
+    return address or None
+
+
+def _payments_secret(text: str) -> str | None:
+    if text and len(text.encode()) < SECRET_MIN_BYTES:
+        raise SettingsError(
+            f"GREENROOM_PAYMENTS_SECRET takes at least {SECRET_MIN_BYTES} bytes. "
+            "Make one with `openssl rand -hex 32` and give it to the gateway too."
+        )
+    return text or None
+
+
+def _cancellation_policy(text: str) -> str:
+    try:
+        parse_policy(text)
+    except InvalidRequest as problem:
+        raise SettingsError(f"GREENROOM_CANCELLATION_POLICY: {problem}") from None
+    return text
 
 
 def _jwt_secret(text: str) -> str | None:

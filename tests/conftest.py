@@ -201,8 +201,9 @@ class Client:
         *,
         params: Json | None = None,
         key: str | None = None,
+        headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        given = {"authorization": self.authorization(), "idempotency-key": key}
+        given = {"authorization": self.authorization(), "idempotency-key": key, **(headers or {})}
         headers = {name: value for name, value in given.items() if value is not None}
         return await self._http.request(method, path, json=json, params=params, headers=headers)
 

@@ -58,6 +58,17 @@ def test_nothing_needs_to_be_set() -> None:
         ("DYNAMODB_ENDPOINT", "https://db.example", "dynamodb_endpoint", "https://db.example"),
         ("DYNAMODB_TABLE", "chat.test_1-a", "dynamodb_table", "chat.test_1-a"),
         ("DYNAMODB_REGION", "eu-central-1", "dynamodb_region", "eu-central-1"),
+        ("CARDS", "/", "cards", Path("/")),
+        ("CARDS", ".", "cards", Path.cwd()),
+        ("PAYMENTS_URL", "https://pay.example/gate/", "payments_url", "https://pay.example/gate"),
+        ("PAYMENTS_URL", "http://127.0.0.1:9000", "payments_url", "http://127.0.0.1:9000"),
+        ("PAYMENTS_SECRET", SECRET, "payments_secret", SECRET),
+        ("CANCELLATION_POLICY", "24:100", "cancellation_policy", "24:100"),
+        ("CANCELLATION_POLICY", "48:50, 168:100", "cancellation_policy", "48:50, 168:100"),
+        ("WORKER", "0", "worker", False),
+        ("WORKER", "1", "worker", True),
+        ("PUBLIC_URL", "https://chat.example/", "public_url", "https://chat.example"),
+        ("PUBLIC_URL", "http://[::1]:8000", "public_url", "http://[::1]:8000"),
         ("ACCESS_LOG", "1", "access_log", True),
         ("ACCESS_LOG", "0", "access_log", False),
     ],
@@ -114,6 +125,27 @@ def test_every_usual_form_of_database_address_is_taken(url: str) -> None:
         ("DYNAMODB_TABLE", "no", "takes 3 to 255 characters"),
         ("DYNAMODB_TABLE", "a table", "not 'a table'"),
         ("DYNAMODB_REGION", "Frankfurt", "such as eu-central-1"),
+        ("CARDS", "/no/such/folder", "there is none at '/no/such/folder'"),
+        ("CARDS", __file__, "takes a folder"),
+        ("PAYMENTS_URL", "pay.example", "such as https://example.com"),
+        ("PAYMENTS_URL", "ftp://pay.example", "such as https://example.com"),
+        ("PAYMENTS_URL", "https://", "such as https://example.com"),
+        ("PAYMENTS_URL", "https://pay.example:port", "such as https://example.com"),
+        ("PAYMENTS_URL", "https://pay.example/?a=1", "such as https://example.com"),
+        ("PAYMENTS_URL", "https://pay.example/#a", "such as https://example.com"),
+        ("PAYMENTS_URL", "https://pay.example/a b", "such as https://example.com"),
+        ("PAYMENTS_SECRET", "x" * 31, "at least 32 bytes"),
+        ("CANCELLATION_POLICY", "generous", "written as 168:100,48:50,0:0"),
+        ("CANCELLATION_POLICY", "168:100,", "written as 168:100,48:50,0:0"),
+        ("CANCELLATION_POLICY", "48:101", "refund_percent takes 0 to 100"),
+        ("CANCELLATION_POLICY", "99999:100", "notice_hours takes 0 to"),
+        ("CANCELLATION_POLICY", "9" * 5000 + ":1", "written as 168:100,48:50,0:0"),
+        ("CANCELLATION_POLICY", "48:50,48:40", "two tiers of the same notice_hours"),
+        ("CANCELLATION_POLICY", "168:50,48:100", "less for a longer notice"),
+        ("CANCELLATION_POLICY", ",".join(f"{n}:0" for n in range(11)), "1 to 10 tiers"),
+        ("WORKER", "no", "takes 1 or 0, not 'no'"),
+        ("PUBLIC_URL", "chat.example", "such as https://example.com"),
+        ("PUBLIC_URL", "https://user@chat.example", "such as https://example.com"),
         ("JWT_SECRET", "x" * 31, "at least 32 bytes"),
         ("JWKS_URL", "http://example.com/keys", "takes an https:// address"),
         ("JWKS_URL", "https://[", "takes an https:// address"),
@@ -129,6 +161,13 @@ def test_a_value_that_cannot_be_used_is_refused(variable: str, text: str, compla
     assert f"GREENROOM_{variable}" in str(refused.value)
     assert complaint in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+def test_a_wrong_address_of_the_gateway_is_refused_without_its_password() -> None:
+    for name in ("GREENROOM_PAYMENTS_URL", "GREENROOM_PUBLIC_URL"):
+        with pytest.raises(SettingsError, match=name) as refused:
+            load_settings({name: "https://shop:hunter2@pay.example"})
+        assert "hunter2" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +190,11 @@ def test_a_wrong_database_address_is_refused_without_its_password(url: str) -> N
 
 
 def test_secrets_are_neither_described_nor_printed() -> None:
-    environ = {"GREENROOM_DATABASE_URL": DATABASE_URL, "GREENROOM_JWT_SECRET": SECRET}
+    environ = {
+        "GREENROOM_DATABASE_URL": DATABASE_URL,
+        "GREENROOM_JWT_SECRET": SECRET,
+        "GREENROOM_PAYMENTS_SECRET": SECRET,
+    }
     for shown in (repr(load_settings(environ)), str(describe(environ))):
         assert "hunter2" not in shown
         assert SECRET not in shown

@@ -90,6 +90,8 @@ class State:
             if event["type"] not in _MESSAGE_CHANGES or message["id"] in known.messages:
                 self._put(known, [message])
             _set_member(self._typing, thread_id, message["author_id"], is_in=False)
+        if (card := event.get("card")) is not None:
+            _show_card(known, card)
         if (inbox := event.get("inbox")) is not None:
             known.inbox = inbox
             _show_inbox(known)
@@ -154,6 +156,13 @@ def _set_member(groups: dict[str, set[str]], thread_id: str, user_id: str, *, is
         group.discard(user_id)
     if not group:
         del groups[thread_id]
+
+
+def _show_card(known: Known, card: Json) -> None:
+    """A card is shown by its message; one that is not among the newest shows nowhere."""
+    message = known.messages.get(card["message_id"])
+    if message is not None:
+        known.messages = {**known.messages, message["id"]: {**message, "card": card}}
 
 
 def _show_inbox(known: Known) -> None:

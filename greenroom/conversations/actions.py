@@ -30,6 +30,7 @@ from greenroom.conversations.store import (
     Started,
     StartLimit,
 )
+from greenroom.conversations.wire import ShowCard, show_shadow
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     Forbidden,
@@ -83,7 +84,9 @@ class Conversations:
         randomness: Randomness,
         limits: Limits,
         require_job: bool = False,
+        show_card: ShowCard = show_shadow,
     ) -> None:
+        self.show_card = show_card
         self._require_job = require_job
         self._store = store
         self._people = people

@@ -4,7 +4,8 @@ The order of locks is the same everywhere: the idempotency key, the thread, then
 the people concerned, sorted. What a change checks, it checks after the locks.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,18 +14,18 @@ from asyncpg import Pool, Record
 
 from greenroom.conversations import sql_postgres as sql
 from greenroom.conversations.feeds_postgres import Wake
-from greenroom.conversations.model import EventType, Message, Thread
+from greenroom.conversations.model import EventType, Message, Thread, ThreadKind
 from greenroom.conversations.rows_postgres import message_from, thread_from
 from greenroom.conversations.sends_postgres import append_in, system_message
 from greenroom.conversations.store import Send
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
-    IdempotencyMismatch,
+    ActionInvalidState,
     NotFound,
     ThreadNotFound,
-    Unavailable,
 )
 from greenroom.kernel.ids import Randomness
+from greenroom.platform.answers_postgres import claim, keep, recall
 from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres import Session, unavailable_on_failure
 
@@ -42,67 +43,24 @@ class LockedThread(NamedTuple):
 _told: ContextVar[set[str]] = ContextVar("told")
 
 
-class PostgresChanges:
-    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, wake: Wake) -> None:
-        self._pool = pool
+@contextmanager
+def noting_told() -> Iterator[set[str]]:
+    """Whose feeds grow meanwhile."""
+    told: set[str] = set()
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
+class PostgresTelling:
+    """What is done within a transaction, whoever's it is."""
+
+    def __init__(self, *, clock: Clock, randomness: Randomness, wake: Wake) -> None:
         self._clock = clock
         self._randomness = randomness
         self._wake = wake
-
-    @unavailable_on_failure()
-    async def _change(self, change: Callable[[Session], Awaitable[T]]) -> T:
-        told: set[str] = set()
-        token = _told.set(told)
-        try:
-            async with self._pool.acquire() as conn, conn.transaction():
-                outcome = await change(conn)
-        finally:
-            _told.reset(token)
-        self._wake(told)
-        return outcome
-
-    async def _change_once(
-        self, change: Callable[[Session], Awaitable[T]], once: Once | None
-    ) -> T | Kept:
-        """A change, and under a `Once` its kept answer, in one transaction."""
-        if once is None:
-            return await self._change(change)
-        return await self._change(lambda conn: self._keep(conn, change, once))
-
-    async def _keep(
-        self, conn: Session, change: Callable[[Session], Awaitable[T]], once: Once
-    ) -> T | Kept:
-        kept = await self._claim(conn, once)
-        if kept is not None:
-            return kept
-        outcome = await change(conn)
-        answer = once.answer(outcome)
-        await conn.execute(sql.KEEP_ANSWER, *_scope(once), answer.status, answer.body)
-        return outcome
-
-    @unavailable_on_failure()
-    async def recall(self, once: Once) -> Kept | None:
-        return _kept(await self._pool.fetchrow(sql.KEPT_ANSWER, *_scope(once)), once)
-
-    async def keep_refusal(self, once: Once, refusal: Kept) -> Kept:
-        async def change(conn: Session) -> Kept:
-            kept = await self._claim(conn, once)
-            if kept is not None:
-                return kept
-            await conn.execute(sql.KEEP_ANSWER, *_scope(once), refusal.status, refusal.body)
-            return refusal
-
-        return await self._change(change)
-
-    async def _claim(self, conn: Session, once: Once) -> Kept | None:
-        """Take the key, waiting for whoever holds it; or return what was answered under it."""
-        claimed = await conn.fetchval(sql.CLAIM_KEY, *_scope(once), once.fingerprint, self._clock())
-        if claimed:
-            return None
-        kept = _kept(await conn.fetchrow(sql.KEPT_ANSWER, *_scope(once)), once)
-        if kept is None:
-            raise Unavailable("The key's first request has just been forgotten.")
-        return kept
 
     async def _lock(
         self, conn: Session, thread_id: str, *, by: str | None, and_head_of: str | None = None
@@ -202,14 +160,64 @@ class PostgresChanges:
         encoded = None if data is None else msgspec.json.encode(data).decode()
         await conn.execute(sql.OUTBOX, event, self._clock(), actor, thread_id, message_id, encoded)
 
+    async def _promote(
+        self, conn: Session, thread_id: str, group_id: str | None, leg_id: str | None
+    ) -> bool:
+        """Says whether it was none of this booking's before."""
+        locked = await self._lock(conn, thread_id, by=None)
+        if locked.kind not in (ThreadKind.INQUIRY, ThreadKind.INVITE):
+            if (locked.kind, locked.group_id, locked.leg_id) != ("project", group_id, leg_id):
+                raise ActionInvalidState("Only an inquiry or invite becomes a project, once.")
+            return False
+        await conn.execute(sql.PROMOTE_THREAD, thread_id, group_id, leg_id, self._clock())
+        await self._tell_all(conn, thread_id, None)
+        booking = {"group_id": group_id, "leg_id": leg_id}
+        await self._say(conn, None, thread_id, "thread.promoted", **booking)
+        await self._publish(conn, "thread.promoted_to_project", None, thread_id, booking)
+        return True
 
-def _scope(once: Once) -> tuple[str, str, str]:
-    return once.caller, once.route, once.key
 
+class PostgresChanges(PostgresTelling):
+    def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness, wake: Wake) -> None:
+        super().__init__(clock=clock, randomness=randomness, wake=wake)
+        self._pool = pool
 
-def _kept(row: Record | None, once: Once) -> Kept | None:
-    if row is None:
-        return None
-    if row["fingerprint"] != once.fingerprint:
-        raise IdempotencyMismatch
-    return Kept(row["status"], row["body"])
+    @unavailable_on_failure()
+    async def _change(self, change: Callable[[Session], Awaitable[T]]) -> T:
+        with noting_told() as told:
+            async with self._pool.acquire() as conn, conn.transaction():
+                outcome = await change(conn)
+        self._wake(told)
+        return outcome
+
+    async def _change_once(
+        self, change: Callable[[Session], Awaitable[T]], once: Once | None
+    ) -> T | Kept:
+        """A change, and under a `Once` its kept answer, in one transaction."""
+        if once is None:
+            return await self._change(change)
+        return await self._change(lambda conn: self._keep(conn, change, once))
+
+    async def _keep(
+        self, conn: Session, change: Callable[[Session], Awaitable[T]], once: Once
+    ) -> T | Kept:
+        kept = await claim(conn, once, self._clock())
+        if kept is not None:
+            return kept
+        outcome = await change(conn)
+        await keep(conn, once, once.answer(outcome))
+        return outcome
+
+    @unavailable_on_failure()
+    async def recall(self, once: Once) -> Kept | None:
+        return await recall(self._pool, once)
+
+    async def keep_refusal(self, once: Once, refusal: Kept) -> Kept:
+        async def change(conn: Session) -> Kept:
+            kept = await claim(conn, once, self._clock())
+            if kept is not None:
+                return kept
+            await keep(conn, once, refusal)
+            return refusal
+
+        return await self._change(change)

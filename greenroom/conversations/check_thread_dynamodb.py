@@ -21,7 +21,14 @@ from greenroom.conversations.keys_dynamodb import (
 from greenroom.conversations.model import Thread
 from greenroom.conversations.projection_dynamodb import AT_ONCE, pause
 from greenroom.conversations.recount_dynamodb import FAULTS_AT_ONCE, Recount
-from greenroom.conversations.rows_dynamodb import Packed, Row, inbox_row, row_from, row_item
+from greenroom.conversations.rows_dynamodb import (
+    Packed,
+    Row,
+    beside,
+    inbox_row,
+    row_from,
+    row_item,
+)
 from greenroom.conversations.states_dynamodb import (
     PublicThread,
     ThreadState,
@@ -248,11 +255,12 @@ def _of_version(look: Look, user: str) -> list[Difference]:
 
 def _of_counts(look: Look, user: str, packed: Packed) -> list[Difference]:
     right = look.count.row(user, packed)
-    compared = (
+    compared: tuple[tuple[str, object, object], ...] = (
         ("unread_count", packed.unread, right.unread),
         ("last_activity", packed.activity_ms, right.activity_ms),
         ("awaits_reply", packed.awaits_reply, right.awaits_reply),
         ("thread_kind", packed.kind, look.state.kind),
+        ("standing", _standing(packed), _standing(_righted(look, user, packed))),
     )
     differences = [
         (kind, str(found), str(should)) for kind, found, should in compared if found != should
@@ -263,6 +271,14 @@ def _of_counts(look: Look, user: str, packed: Packed) -> list[Difference]:
         more = " in other words" if found == should else ""
         differences.append(("last_message", f"{found}{more}", str(should)))
     return differences
+
+
+def _righted(look: Look, user: str, packed: Packed) -> Packed:
+    return beside(packed, user, packed.kind, look.state.stands)
+
+
+def _standing(packed: Packed) -> tuple[object, ...]:
+    return packed.stage, packed.open_cards, packed.needs_action
 
 
 def _of_copies(look: Look, row: Row, packed: Packed) -> list[Difference]:

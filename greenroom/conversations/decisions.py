@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from greenroom.platform.postgres import Session
 
 Params = Mapping[str, str | int | None]
 """What a notice names. No fractions: not every conversation store keeps them."""
@@ -14,6 +16,8 @@ class DecisionKind(StrEnum):
     """`data`: group_id and leg_id, one of them null."""
     SAY = "say"
     """Something in the server's own voice; `data`: code and params."""
+    POST = "post"
+    """What a change of the contract does to a thread; `data`: a `Posting`, until it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,13 @@ class Decision:
     thread_id: str
     kind: str
     data: dict[str, Any]
+
+
+class Booking(NamedTuple):
+    """What a thread belongs to: one of the two is None."""
+
+    group_id: str | None
+    leg_id: str | None
 
 
 class DecisionLog(Protocol):
@@ -70,4 +81,24 @@ class DecisionLog(Protocol):
     async def prune(self, older_than_ms: int, limit: int) -> int:
         """Forget what was done before this moment, at most `limit`; says how many. To which booking
         a thread belongs is never forgotten."""
+        ...
+
+
+class PostingLog(Protocol):
+    """Decisions that are part of a transaction of the ledger's own, and count once it commits.
+
+    *Order.* Postings of one thread are decided one transaction after the other: `lock` waits for
+    the one before, and so does `decide_posting` where nobody has locked.
+    """
+
+    async def lock(self, conn: Session, thread_id: str) -> Booking | None:
+        """Until the transaction ends. Returns what the thread belongs to, as decided."""
+        ...
+
+    async def book(self, conn: Session, thread_id: str, booking: Booking) -> None:
+        """Raises ActionInvalidState when the thread belongs to another."""
+        ...
+
+    async def decide_posting(self, conn: Session, thread_id: str, posting: bytes) -> str:
+        """The id of the decision; `posting` is JSON."""
         ...

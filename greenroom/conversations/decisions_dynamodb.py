@@ -12,10 +12,14 @@ thread with another decision carries it out first, and `settle` those that nobod
 import logging
 from collections.abc import Iterable
 
+import msgspec
+
+from greenroom.conversations.cards_dynamodb import Cards
 from greenroom.conversations.decisions import Decision, DecisionKind, DecisionLog, Params
 from greenroom.conversations.keys_dynamodb import decision_key
 from greenroom.conversations.membership_dynamodb import Membership
 from greenroom.conversations.model import DAY_MS, Thread
+from greenroom.conversations.postings import Posting
 from greenroom.conversations.records_dynamodb import Change
 from greenroom.conversations.threads_dynamodb import Threads
 from greenroom.kernel.errors import ActionInvalidState, Problem, ThreadNotFound, Unavailable
@@ -36,6 +40,7 @@ class Decisions:
     def __init__(self, threads: Threads, membership: Membership, ledger: DecisionLog) -> None:
         self._threads = threads
         self._membership = membership
+        self._cards = Cards(threads.table, membership)
         self._ledger = ledger
 
     async def promote(
@@ -74,6 +79,10 @@ class Decisions:
         if await self._threads.read(thread_id) is None:
             raise ThreadNotFound
         await self._ledger.decide_notice(thread_id, code, params)
+        await self.carry_out_in(thread_id)
+
+    async def carry_out_in(self, thread_id: str) -> None:
+        """What waits in this thread, if its database and the ledger can be reached."""
         try:
             waiting = await self._ledger.pending_in(thread_id, DECISIONS_AT_ONCE)
         except Unavailable:
@@ -120,7 +129,7 @@ class Decisions:
         async def decide(change: Change) -> Thread:
             if await self._threads.table.get(decision_key(decision.id)) is None:
                 change.writes.append(self._mark(decision))
-                self._make_part_of(change, decision)
+                await self._make_part_of(change, decision)
             return await self._threads.shown_after(None, change)
 
         try:
@@ -141,10 +150,12 @@ class Decisions:
         ttl = (now_ms + MARK_KEPT_DAYS * DAY_MS) // 1000
         return Put({"pk": pk, "sk": sk, "at": now_ms, "ttl": ttl}, UNLESS_THERE)
 
-    def _make_part_of(self, change: Change, decision: Decision) -> None:
+    async def _make_part_of(self, change: Change, decision: Decision) -> None:
         data = decision.data
         if decision.kind == DecisionKind.PROMOTE:
             self._membership.promotion(change, data["group_id"], data["leg_id"])
+        elif decision.kind == DecisionKind.POST:
+            await self._cards.make_part_of(change, msgspec.convert(data, Posting))
         else:
             change.append(None, kind="system", system=data)
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 from asyncpg import Pool, Record
 
-from greenroom.conversations.decisions import Decision, DecisionKind, Params
+from greenroom.conversations.decisions import Booking, Decision, DecisionKind, Params
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import ActionInvalidState
 from greenroom.kernel.ids import Randomness, make_id
-from greenroom.platform.postgres import unavailable_on_failure
+from greenroom.platform.postgres import Session, unavailable_on_failure
 
 # Both or neither: of several at once the first inserts, the others wait for it and find it there.
 DECIDE_PROMOTION = """
@@ -47,7 +47,12 @@ where thread_id = $1 and applied_at is null and failure is null
 order by n limit $2
 """
 
-DONE = "update decision set applied_at = $2 where id = any ($1::text[]) and applied_at is null"
+# What was posted is in the conversation by then, where it can be taken back: a place that somebody
+# shared for an hour must not stay here for longer.
+DONE = """
+update decision set applied_at = $2, data = case when kind = 'post' then '{}' else data end
+where id = any ($1::text[]) and applied_at is null
+"""
 PARK = "update decision set failure = $2 where id = $1 and applied_at is null"
 
 PRUNE = """
@@ -55,8 +60,23 @@ delete from decision where id in (select id from decision where applied_at < $1 
 """
 
 
+# Postings are part of a transaction that began before. Whoever has the lock sees what the one
+# before has committed, and their numbers follow on.
+LOCK_THREAD = "select * from lock_thread_elsewhere($1)"
+DECIDE_POSTING = """
+with locked as materialized (select from lock_thread_elsewhere($2))
+insert into decision (id, thread_id, kind, data, decided_at)
+select $1, $2, 'post', $3, $4 from (select count(*) from locked) l
+"""
+BOOK_THREAD = """
+insert into thread_booking (thread_id, group_id, leg_id, decided_at) values ($1, $2, $3, $4)
+on conflict (thread_id) do nothing
+returning 1
+"""
+
+
 class PostgresDecisions:
-    """`DecisionLog` on tables `thread_booking` and `decision`."""
+    """`DecisionLog` and `PostingLog` on tables `thread_booking` and `decision`."""
 
     def __init__(self, pool: Pool, *, clock: Clock, randomness: Randomness) -> None:
         self._pool = pool
@@ -84,6 +104,22 @@ class PostgresDecisions:
         decision_id, now_ms = self._next_id()
         await self._pool.execute(DECIDE_NOTICE, decision_id, thread_id, _json(notice), now_ms)
         return Decision(decision_id, thread_id, DecisionKind.SAY, notice)
+
+    async def lock(self, conn: Session, thread_id: str) -> Booking | None:
+        row = await conn.fetchrow(LOCK_THREAD, thread_id)
+        return None if row is None else Booking(row["group_id"], row["leg_id"])
+
+    async def book(self, conn: Session, thread_id: str, booking: Booking) -> None:
+        named = booking.group_id, booking.leg_id
+        if await conn.fetchval(BOOK_THREAD, thread_id, *named, self._clock()):
+            return
+        if not await conn.fetchval(IS_BOOKED_SO, thread_id, *named):
+            raise ActionInvalidState("This thread belongs to another booking.")
+
+    async def decide_posting(self, conn: Session, thread_id: str, posting: bytes) -> str:
+        decision_id, now_ms = self._next_id()
+        await conn.execute(DECIDE_POSTING, decision_id, thread_id, posting.decode(), now_ms)
+        return decision_id
 
     def _next_id(self) -> tuple[str, int]:
         now_ms = self._clock()

@@ -29,10 +29,12 @@ select thread_id from thread_participant where user_id = $1 and thread_id > $2
 order by thread_id limit 1
 """
 
-# A page of someone's own messages. Notices that name them as the actor hold ids only, and stay.
+# A page of someone's own messages. Notices that name them as the actor hold ids only, and stay; a
+# card is the contract's, which both sides have a right to, and stays as well.
 OWN_MESSAGES = """
 select message_id, deleted_at is null as is_live from message
-where thread_id = $1 and sender_user = $2 and kind <> 'system' and message_id > $3
+where thread_id = $1 and sender_user = $2 and kind not in ('system', 'card')
+    and message_id > $3
 order by message_id limit $4
 """
 # The hash goes too: it would tell whether a guess at the text is right.

@@ -7,6 +7,7 @@ came. What was there all along is in it, once.
 from collections.abc import AsyncIterator
 from typing import Any
 
+from greenroom.conversations.card_items_dynamodb import with_cards
 from greenroom.conversations.exports import (
     block_of,
     earlier_version,
@@ -40,9 +41,9 @@ class Export:
                 yield "threads", await self._thread(user_id, state)
         async for state in self._threads_of(user_id):
             async for page in messages_of(self._table, state.id):
-                for item in page:
-                    if _is_theirs(item, user_id, state):
-                        yield "messages", message_for(user_id, message_from(item))
+                theirs = [message_from(each) for each in page if _is_theirs(each, user_id, state)]
+                for message in await with_cards(self._table, theirs):
+                    yield "messages", message_for(user_id, message)
         async for state in self._threads_of(user_id):
             async for earlier in self._earlier_versions(user_id, state):
                 yield "earlier_versions", earlier
@@ -96,7 +97,7 @@ def _knows_of(user_id: str, state: ThreadState) -> bool:
 
 
 def _is_theirs(item: Item, user_id: str, state: ThreadState) -> bool:
-    """What they wrote, wherever, and what they may see now."""
-    if is_words_of(item, user_id):
+    """What they wrote, wherever, cards among it, and what they may see now."""
+    if item.get("authorUserId") == user_id and item["type"] != "system":
         return True
     return state.sees(user_id) and is_visible(item, user_id, state.members[user_id].floor)

@@ -34,7 +34,7 @@ order by p.thread_id
 # What they wrote, wherever, and what they may see now.
 OWN_AND_SEEN_MESSAGES = """
 select m.thread_id, m.message_id, m.seq, m.sender_user, m.kind, m.body_text, m.body_html, m.system,
-    m.reply_to, m.client_id, m.created_at, m.edited_at, m.deleted_at
+    m.reply_to, m.client_id, m.created_at, m.edited_at, m.deleted_at, m.card_payload
 from thread_participant p
 left join inbox_index i on i.user_id = p.user_id and i.thread_id = p.thread_id
 join message m on m.thread_id = p.thread_id

@@ -67,6 +67,7 @@ def message_for(reader: str, message: Message) -> Json:
         "kind": message.kind,
         "body": message.body,
         "system": message.system,
+        "card": message.card,
         "reply_to": message.reply_to,
         "client_id": message.client_id if message.author_id == reader else None,
         "created_at": rfc3339(message.created_at_ms),

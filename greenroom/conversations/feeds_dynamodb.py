@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from greenroom.conversations.card_items_dynamodb import cards_of, shown_with
 from greenroom.conversations.keys_dynamodb import (
     ENTRIES,
     EPOCH,
@@ -250,6 +251,7 @@ class Filling:
         self._messages: set[Key] = set()
         self._changed: set[tuple[str, str]] = set()
         self._found: dict[Key, Item] = {}
+        self._cards: dict[Key, Item] = {}
         self._packed: dict[tuple[str, str], Packed] = {}
         self._shown: dict[tuple[str, str], Thread] = {}
 
@@ -264,7 +266,9 @@ class Filling:
 
     async def load(self) -> None:
         rows = {row_key(thread_id, viewer): (viewer, thread_id) for viewer, thread_id in self._rows}
-        self._found = await self._threads.table.get_many([*rows, *self._messages])
+        table = self._threads.table
+        self._found = await table.get_many([*rows, *self._messages])
+        self._cards = await cards_of(table, [self._found.get(key) for key in self._messages])
         for key, of in rows.items():
             item = self._found.get(key)
             packed = None if item is None else row_from(item).packed
@@ -293,7 +297,7 @@ class Filling:
         found = self._found.get(message_key(thread_id, item["m"]) or ("", ""))
         if found is None or not is_visible(found, viewer, packed.floor):
             return None
-        message = message_from(found)
+        message = shown_with(message_from(found), self._cards)
         if kind in MESSAGE_EVENTS:
             return replace(event, message=message, inbox=inbox_row(thread_id, packed))
         told = "delivered" if is_delivery else "read"

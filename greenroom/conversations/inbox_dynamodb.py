@@ -10,17 +10,23 @@ from collections.abc import Mapping, Sequence
 from greenroom.conversations.feeds_dynamodb import Feeds, shown_threads
 from greenroom.conversations.keys_dynamodb import (
     HEAD,
+    NEEDS_ACTION,
     PINNED,
     feed_partition,
     inbox_partition,
     inbox_sort,
     row_key,
     unread_partition,
-    unread_sort,
 )
 from greenroom.conversations.model import Cursor, Thread, derive_state
 from greenroom.conversations.projection_dynamodb import head_number
-from greenroom.conversations.rows_dynamodb import ARCHIVED, INBOX, Row, row_from
+from greenroom.conversations.rows_dynamodb import (
+    ARCHIVED,
+    INBOX,
+    Row,
+    row_from,
+    unread_sort_of,
+)
 from greenroom.conversations.store import Folder, InboxFilter, InboxKey, InboxPage
 from greenroom.conversations.threads_dynamodb import Threads
 from greenroom.platform.dynamodb.values import Item
@@ -102,9 +108,6 @@ class Walk:
         """The rows of which the feed has told lately, as they are."""
 
     async def collect(self, after: InboxKey | None, limit: int) -> list[Thread]:
-        if self._asked.folder == Folder.ACTION:
-            await self._refresh([])
-            return []
         items, start = await self._rows(after, limit, None)
         await self._refresh([row_from(item) for item in items])
         before = None if after is None else _sort(after.pinned, after.at_ms, after.thread_id)
@@ -164,6 +167,8 @@ class Walk:
         asked, row = self._asked, thread.inbox
         if row is None or thread.kind not in _KINDS.get(asked.folder, (thread.kind,)):
             return False
+        if asked.folder == Folder.ACTION and not row.needs_action:
+            return False
         now_ms, limits = self._threads.clock(), self._threads.limits
         wanted = (
             (asked.unread, row.unread_count > 0),
@@ -186,7 +191,7 @@ def _counts(keys: list[str], fresh: Mapping[str, Row]) -> dict[Folder, int]:
     """Threads with something unread per folder; what was read past the index counts as it is."""
     current = [key for key in keys if key.rpartition("#")[2] not in fresh]
     current += [
-        unread_sort(row.packed.placement, row.packed.kind, row.thread_id)
+        unread_sort_of(row.packed, row.thread_id)
         for row in fresh.values()
         if row.packed is not None and row.packed.unread
     ]
@@ -197,6 +202,8 @@ def _counts(keys: list[str], fresh: Mapping[str, Row]) -> dict[Folder, int]:
             counts[Folder(placement)] += 1
             continue
         counts[Folder.ALL] += 1
+        counts[Folder.ACTION] += kind.endswith(NEEDS_ACTION)
+        kind = kind.removesuffix(NEEDS_ACTION)
         for folder, kinds in _KINDS.items():
             counts[folder] += kind in kinds
     return counts

@@ -21,10 +21,14 @@ _FOLDERS = {
     Folder.SPAM: "i.folder = 'spam'",
 }
 
-# As `model.derive_state` says it, for the states that a list can be asked for today.
-_STATE = """case when i.last_msg_ts < {quiet_since} then 'archived'
-    when i.kind = 'project' then 'confirmed'
-    when i.awaits_reply then 'awaiting_reply' else 'open' end"""
+# As `model.derive_state` says it.
+_STATE = """case when i.last_msg_ts < {quiet_since} then 'archived' else (
+    select case when s.stage = 'disputed' then 'disputed'
+        when s.open_cards > 0 then 'pending_decision'
+        when s.stage <> 'cancelled' then s.stage
+        when i.kind = 'project' and s.stage is null then 'confirmed'
+        when i.awaits_reply then 'awaiting_reply' else 'open' end
+    from thread s where s.thread_id = i.thread_id) end"""
 
 _SEARCH = """(
     exists (select 1 from thread s where s.thread_id = i.thread_id and s.subject ilike {q})

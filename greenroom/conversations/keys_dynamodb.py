@@ -10,12 +10,15 @@ from greenroom.kernel.ids import id_time_ms
 from greenroom.platform.dynamodb.table import Key
 
 MESSAGES = "MSG#"
+CARDS = "CARD#"
 PARTICIPANTS = "PART#"
 EPOCH: Key = ("META", "EPOCH")
 HEAD = "H"
 ENTRIES = "E#"
 PINNED = "PIN#"
 PERSON = "person:"
+NEEDS_ACTION = "!"
+"""After the kind of an unread thread: something in it waits for this person."""
 
 OUTBOX_MOST_SHARDS = 256
 
@@ -44,6 +47,16 @@ def message_sort(message_id: str) -> str | None:
         return f"{MESSAGES}{rfc3339(id_time_ms(message_id))}#{message_id}"
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def card_key(thread_id: str, message_id: str) -> Key:
+    """What a thread shows of a card, beside the message that it is."""
+    return thread_partition(thread_id), CARDS + message_id
+
+
+def card_place_key(card_id: str) -> Key:
+    """Which message a card is."""
+    return f"CRD#{card_id}", "CRD"
 
 
 def original_key(thread_id: str, message_id: str, at_ms: int) -> Key:
@@ -156,8 +169,8 @@ def unread_partition(user_id: str) -> str:
     return f"UNREAD#{user_id}"
 
 
-def unread_sort(placement: str, kind: str, thread_id: str) -> str:
-    return f"{placement}#{kind}#{thread_id}"
+def unread_sort(placement: str, kind: str, thread_id: str, *, needs_action: bool) -> str:
+    return f"{placement}#{kind}{NEEDS_ACTION if needs_action else ''}#{thread_id}"
 
 
 def booking_partition(group_id: str | None, leg_id: str | None) -> str:

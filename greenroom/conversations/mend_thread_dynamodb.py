@@ -19,6 +19,7 @@ from greenroom.conversations.rows_dynamodb import (
     Packed,
     Row,
     after,
+    beside,
     row_item,
 )
 from greenroom.conversations.states_dynamodb import ThreadState, row_copy
@@ -110,12 +111,12 @@ def _packed(look: Look, user: str) -> Packed:
     fresh = Packed(state.kind, INBOX, state.last_message_ms)
     packed = msgspec.structs.replace(
         look.packed(user) or fresh,
-        kind=state.kind,
         read_id=member.read_id,
         read_ms=member.read_ms,
         floor=member.floor,
         thread=row_copy(state),
     )
+    packed = beside(packed, user, state.kind, state.stands)
     counted = after(packed, look.count.row(user, packed), user, state.kind)
     assert counted is not None  # noqa: S101 (only who leaves has none)
     return counted

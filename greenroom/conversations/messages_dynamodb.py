@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from greenroom.conversations.card_items_dynamodb import with_cards
 from greenroom.conversations.keys_dynamodb import (
     MESSAGES,
     message_key,
@@ -98,7 +99,7 @@ class Messages:
                 viewer, state, bounds, limit + 1, newest_first=after is None
             )
         page = sorted(map(message_from, items[:limit]), key=lambda message: message.seq)
-        return page, len(items) > limit
+        return await with_cards(self._table, page), len(items) > limit
 
     async def _newest(self, viewer: str, state: ThreadState, limit: int) -> list[Item] | None:
         """The newest page at half the price: read from a copy that may lag, and taken only where
@@ -211,7 +212,7 @@ class Messages:
             edited = replace(message, body=body, body_html=body_html, edited_at_ms=change.now_ms)
             await self._replace(change, item, edited, "edit", author)
             change.tell(
-                _readers(change.state, item),
+                readers(change.state, item),
                 EventType.MESSAGE_EDITED,
                 Edited(message_id, as_last_message(edited).preview),
                 message_id=message_id,
@@ -231,7 +232,7 @@ class Messages:
             gone = replace(message, body="", body_html=None, deleted_at_ms=change.now_ms)
             await self._replace(change, item, gone, "delete", author)
             change.tell(
-                _readers(change.state, item),
+                readers(change.state, item),
                 EventType.MESSAGE_DELETED,
                 Deleted(message_id, author, change.now_ms),
                 message_id=message_id,
@@ -321,8 +322,8 @@ def _changed(outcome: Message | Kept) -> Message:
     return outcome
 
 
-def _readers(state: ThreadState, item: Item) -> list[str]:
-    """Who sees a message now: the people told of its edit or deletion."""
+def readers(state: ThreadState, item: Item) -> list[str]:
+    """Who sees a message now: the people told of what becomes of it."""
     return [user for user in state.viewers() if is_visible(item, user, state.members[user].floor)]
 
 

@@ -12,6 +12,8 @@ from greenroom.kernel.text import nfc
 
 DAY_MS = 24 * 60 * 60 * 1000
 PREVIEW_CHARACTERS = 140
+CANCELLED = "cancelled"
+"""A stage that is no state: a thread whose booking was cancelled is one in which people talk."""
 
 
 class ThreadKind(StrEnum):
@@ -49,6 +51,7 @@ class EventType(StrEnum):
     MESSAGE_NEW = "message.new"
     MESSAGE_EDITED = "message.edited"
     MESSAGE_DELETED = "message.deleted"
+    CARD_CHANGED = "card.changed"
     RECEIPT = "receipt"
     THREAD_CHANGED = "thread.changed"
     INBOX_CHANGED = "inbox.changed"
@@ -56,7 +59,12 @@ class EventType(StrEnum):
 
 
 MESSAGE_EVENTS = frozenset(
-    {EventType.MESSAGE_NEW, EventType.MESSAGE_EDITED, EventType.MESSAGE_DELETED}
+    {
+        EventType.MESSAGE_NEW,
+        EventType.MESSAGE_EDITED,
+        EventType.MESSAGE_DELETED,
+        EventType.CARD_CHANGED,
+    }
 )
 
 
@@ -107,6 +115,8 @@ class Message:
     created_at_ms: int
     edited_at_ms: int | None = None
     deleted_at_ms: int | None = None
+    card: dict[str, Any] | None = None
+    """What the thread shows of a card, as it is now; None: this message is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,7 @@ class LastMessage:
     system: dict[str, Any] | None
     created_at_ms: int
     deleted_at_ms: int | None = None
+    card_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +149,9 @@ class InboxRow:
     last_read: ReadMark | None
     last_message: LastMessage | None
     last_activity_ms: int
+    stage: str | None = None
+    """How far the thread's contract has come: confirmed, completed or disputed."""
+    open_cards: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +175,8 @@ class Thread:
     participants: tuple[Participant, ...]
     inbox: InboxRow | None
     """None when the marketplace's backend looks, which has no inbox."""
+    stage: str | None = None
+    open_cards: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +291,35 @@ def as_last_message(message: Message) -> LastMessage:
         message.system,
         message.created_at_ms,
         message.deleted_at_ms,
+        None if message.card is None else message.card.get("type"),
     )
 
 
-def derive_state(kind: str, inbox: InboxRow | None, now_ms: int, limits: Limits) -> ThreadState:
-    """The thread's state for one viewer: the first that holds wins; clients never set it."""
+def derive_state(
+    kind: str,
+    inbox: InboxRow | None,
+    now_ms: int,
+    limits: Limits,
+    *,
+    stage: str | None = None,
+    open_cards: int = 0,
+) -> ThreadState:
+    """The thread's state for one viewer: the first that holds wins; clients never set it.
+
+    `stage` and `open_cards` are those of the thread, of which a viewer's row has a copy.
+    """
     quiet_ms = limits.quiet_days_until_archived * DAY_MS
-    if inbox is not None and now_ms - inbox.last_activity_ms > quiet_ms:
-        return ThreadState.ARCHIVED
-    if kind == ThreadKind.PROJECT:
+    if inbox is not None:
+        stage, open_cards = inbox.stage, inbox.open_cards
+        if now_ms - inbox.last_activity_ms > quiet_ms:
+            return ThreadState.ARCHIVED
+    if stage == ThreadState.DISPUTED:
+        return ThreadState.DISPUTED
+    if open_cards > 0:
+        return ThreadState.PENDING_DECISION
+    if stage is not None and stage != CANCELLED:
+        return ThreadState(stage)
+    if kind == ThreadKind.PROJECT and stage != CANCELLED:
         return ThreadState.CONFIRMED
     if inbox is not None and inbox.awaits_reply:
         return ThreadState.AWAITING_REPLY

@@ -34,7 +34,8 @@ from greenroom.conversations.keys_dynamodb import (
 )
 from greenroom.conversations.model import DAY_MS
 from greenroom.conversations.records_dynamodb import Entry, Part, Record, decode_record
-from greenroom.conversations.rows_dynamodb import Row, after, row_from, row_item
+from greenroom.conversations.rows_dynamodb import Row, after, beside, row_from, row_item
+from greenroom.conversations.states_dynamodb import NO_CONTRACT
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
@@ -351,7 +352,8 @@ def _advanced(row: Row, record: Record, part: Part, n: int) -> Row:
         packed = after(packed, step.what, row.user_id, record.kind)
     if packed is not None:
         thread = record.thread if record.shows_thread else packed.thread
-        packed = msgspec.structs.replace(packed, kind=record.kind, thread=thread)
+        packed = msgspec.structs.replace(packed, thread=thread)
+        packed = beside(packed, row.user_id, record.kind, record.stands or NO_CONTRACT)
     return Row(row.thread_id, row.user_id, record.ver, n, packed)
 
 

@@ -3,6 +3,8 @@
 from greenroom.conversations import sql_postgres as sql
 from greenroom.conversations.model import DAY_MS
 from greenroom.kernel.limits import Limits
+from greenroom.platform.answers_postgres import PRUNE_KEYS
+from greenroom.platform.buckets_postgres import PRUNE_BUCKETS
 from greenroom.platform.postgres import Session
 
 
@@ -14,9 +16,9 @@ async def prune(conn: Session, now_ms: int, limits: Limits) -> dict[str, int]:
     outbox_before_ms = now_ms - limits.outbox_kept_days * DAY_MS
     return {
         "feed": await _prune_feed(conn, now_ms - limits.feed_kept_days * DAY_MS, batch),
-        "idempotency_key": _count(await conn.execute(sql.PRUNE_KEYS, keys_before_ms, batch)),
+        "idempotency_key": _count(await conn.execute(PRUNE_KEYS, keys_before_ms, batch)),
         "outbox": _count(await conn.execute(sql.PRUNE_OUTBOX, outbox_before_ms, batch)),
-        "rate_limit": _count(await conn.execute(sql.PRUNE_BUCKETS, now_ms, batch)),
+        "rate_limit": _count(await conn.execute(PRUNE_BUCKETS, now_ms, batch)),
     }
 
 

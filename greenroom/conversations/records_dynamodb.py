@@ -15,7 +15,13 @@ import msgspec
 from greenroom.conversations.keys_dynamodb import message_sort
 from greenroom.conversations.model import EventType, LastMessage, Message, as_last_message
 from greenroom.conversations.rows_dynamodb import Happening, Said, Shown, message_item
-from greenroom.conversations.states_dynamodb import PublicThread, ThreadState, row_copy
+from greenroom.conversations.states_dynamodb import (
+    NO_CONTRACT,
+    PublicThread,
+    Stands,
+    ThreadState,
+    row_copy,
+)
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.platform.dynamodb.table import UNLESS_THERE, Check, Delete, Put, Update
 
@@ -62,6 +68,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     shows_thread: bool = False
     """Whether rows must take over `thread`; None then means that they keep no copy."""
     thread: PublicThread | None = None
+    stands: Stands | None = None
 
     def part_of(self, user: str) -> Part | None:
         return next((part for part in self.parts if user in part.users), None)
@@ -149,8 +156,11 @@ class Change:
         client_id: str | None = None,
         send_hash: bytes | None = None,
         audience: frozenset[str] | None = None,
+        card: dict[str, Any] | None = None,
+        card_id: str | None = None,
     ) -> Message:
-        """The thread's next message: its number, its time, and who may see it."""
+        """The thread's next message: its number, its time, and who may see it. What the thread
+        shows of a card is for the caller to write."""
         state = self.state
         at_ms = max(self.now_ms, state.last_message_ms + 1)
         message = Message(
@@ -165,10 +175,11 @@ class Change:
             reply_to=reply_to,
             client_id=client_id,
             created_at_ms=at_ms,
+            card=card,
         )
         viewers = [user for user in state.active() if self._may_see(user, author, audience)]
         is_partial = len(viewers) < len(state.active())
-        self._put_message(message, viewers if is_partial else None, send_hash)
+        self._put_message(message, viewers if is_partial else None, send_hash, card_id)
         members = dict(state.members)
         for user in viewers:
             if not members[user].knows:
@@ -192,11 +203,17 @@ class Change:
         return author is None or not self.state.is_between(user, author)
 
     def _put_message(
-        self, message: Message, visible_to: list[str] | None, send_hash: bytes | None
+        self,
+        message: Message,
+        visible_to: list[str] | None,
+        send_hash: bytes | None,
+        card_id: str | None,
     ) -> None:
         sort = message_sort(message.id)
         assert sort is not None  # noqa: S101 (its id has just been made)
-        item = message_item(message, sort, visible_to=visible_to, send_hash=send_hash)
+        item = message_item(
+            message, sort, visible_to=visible_to, send_hash=send_hash, card_id=card_id
+        )
         self.writes.append(Put(item, UNLESS_THERE))
 
     def _tell_of(self, message: Message, viewers: list[str]) -> None:
@@ -234,6 +251,7 @@ class Change:
             events=tuple(self._events),
             shows_thread=self.shows_thread,
             thread=row_copy(sealed) if self.shows_thread else None,
+            stands=None if state.stands == NO_CONTRACT else state.stands,
         )
         return sealed, record
 

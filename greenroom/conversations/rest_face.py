@@ -31,7 +31,7 @@ class RestFace:
         return await answer_once(call, self._conversations.keeper, answer, work)
 
     def _views(self, viewer: str | None) -> Views:
-        return Views(viewer, self._clock(), self._limits)
+        return Views(viewer, self._clock(), self._limits, self._conversations.show_card)
 
     def _item(self, viewer: str, thread: Thread) -> ThreadItem:
         if thread.inbox is None:

@@ -10,7 +10,12 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from greenroom.conversations.keys_dynamodb import MESSAGES, client_id_key
+from greenroom.conversations.keys_dynamodb import (
+    MESSAGES,
+    card_key,
+    card_place_key,
+    client_id_key,
+)
 from greenroom.conversations.model import DAY_MS, EventType
 from greenroom.conversations.records_dynamodb import Change, Write
 from greenroom.conversations.rows_dynamodb import Packed, Recounted, is_visible
@@ -137,6 +142,9 @@ class Retention:
     async def _removing(self, item: Item) -> list[Write]:
         """The message itself last."""
         keys = [(each["pk"], each["sk"]) for each in await originals_of(self._table, item)]
+        if "cardId" in item:
+            thread_id = item["pk"].removeprefix(THREADS)
+            keys += [card_key(thread_id, id_of(item)), card_place_key(item["cardId"])]
         if "clientId" in item:
             keys.append(client_id_key(item["authorUserId"], item["clientId"]))
         return [Delete(key) for key in (*keys, (item["pk"], item["sk"]))]

@@ -19,7 +19,7 @@ from greenroom.conversations.keys_dynamodb import (
     unread_sort,
 )
 from greenroom.conversations.model import InboxRow, LastMessage, Message, ReadMark
-from greenroom.conversations.states_dynamodb import PublicThread
+from greenroom.conversations.states_dynamodb import PublicThread, Stands
 from greenroom.kernel.ids import id_time_ms
 from greenroom.platform.dynamodb.values import Item
 
@@ -38,7 +38,12 @@ _MESSAGE = {
 
 
 def message_item(
-    message: Message, sort: str, *, visible_to: list[str] | None, send_hash: bytes | None
+    message: Message,
+    sort: str,
+    *,
+    visible_to: list[str] | None,
+    send_hash: bytes | None,
+    card_id: str | None = None,
 ) -> Item:
     item: Item = {
         "pk": thread_partition(message.thread_id),
@@ -55,10 +60,13 @@ def message_item(
         item["visibleTo"] = visible_to
     if send_hash is not None:
         item["sendHash"] = send_hash
+    if message.card is not None:
+        item |= {"cardId": card_id, "cardType": message.card["type"]}
     return item
 
 
 def message_from(item: Item) -> Message:
+    """Of a card no more than its type, until what the thread shows of it is read as well."""
     message_id: str = item["sk"].rpartition("#")[2]
     return Message(
         id=message_id,
@@ -67,6 +75,7 @@ def message_from(item: Item) -> Message:
         kind=item["type"],
         body=item["body"],
         created_at_ms=id_time_ms(message_id),
+        card={"type": item["cardType"]} if "cardType" in item else None,
         **{attribute: item.get(name) for name, attribute in _MESSAGE.items()},
     )
 
@@ -93,6 +102,9 @@ class Packed(msgspec.Struct, frozen=True, array_like=True):
     muted_until_ms: int | None = None
     floor: str = ""
     thread: PublicThread | None = None
+    stage: str | None = None
+    open_cards: int = 0
+    needs_action: bool = False
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -106,6 +118,8 @@ class Row(msgspec.Struct, frozen=True):
     """None: the thread does not exist for this user (any more)."""
 
 
+_LAST = Packed.__struct_fields__.index("last")
+_STANDING = slice(Packed.__struct_fields__.index("stage"), None)
 _packer = msgspec.msgpack.Encoder()
 _unpacker = msgspec.msgpack.Decoder(Packed)
 
@@ -116,15 +130,14 @@ def row_item(row: Row) -> Item:
     packed = row.packed
     if packed is None:
         return item
-    # Several of the ids inside are the same or begin alike: packed they take half the room.
-    item["row"] = zlib.compress(_packer.encode(packed), 6, -15)
+    item["row"] = _pack(packed)
     item["gsi1pk"] = inbox_partition(row.user_id, packed.placement)
     item["gsi1sk"] = inbox_sort(
         pinned=packed.pinned, at_ms=packed.activity_ms, thread_id=row.thread_id
     )
     if packed.unread:
         item["gsi2pk"] = unread_partition(row.user_id)
-        item["gsi2sk"] = unread_sort(packed.placement, packed.kind, row.thread_id)
+        item["gsi2sk"] = unread_sort_of(packed, row.thread_id)
     if packed.read_id:
         item["lastReadMsgId"] = packed.read_id
     if packed.read_ms is not None:
@@ -132,6 +145,22 @@ def row_item(row: Row) -> Item:
     if packed.muted_until_ms is not None:
         item["mutedUntil"] = packed.muted_until_ms
     return item
+
+
+def _pack(packed: Packed) -> bytes:
+    """Most threads have no contract, most last messages are no cards, and every byte is read with
+    every page of the inbox: what says so is left out."""
+    values = msgspec.to_builtins(packed)
+    if not any(values[_STANDING]):
+        del values[_STANDING]
+    if packed.last is not None and packed.last.card_type is None:
+        del values[_LAST]["card_type"]
+    # Several of the ids inside are the same or begin alike: compressed they take half the room.
+    return zlib.compress(_packer.encode(values), 6, -15)
+
+
+def unread_sort_of(packed: Packed, thread_id: str) -> str:
+    return unread_sort(packed.placement, packed.kind, thread_id, needs_action=packed.needs_action)
 
 
 def row_from(item: Item) -> Row:
@@ -155,11 +184,13 @@ def inbox_row(thread_id: str, packed: Packed) -> InboxRow:
         pinned=packed.pinned,
         starred=packed.starred,
         awaits_reply=packed.awaits_reply,
-        needs_action=False,
+        needs_action=packed.needs_action,
         muted_until_ms=packed.muted_until_ms,
         last_read=ReadMark(packed.read_id, packed.read_ms or 0) if is_marked else None,
         last_message=packed.last,
         last_activity_ms=packed.activity_ms,
+        stage=packed.stage,
+        open_cards=packed.open_cards,
     )
 
 
@@ -249,6 +280,17 @@ def after(packed: Packed | None, what: Happening, user: str, kind: str) -> Packe
     if isinstance(what, Shown):
         return packed
     return _replace(packed, **msgspec.structs.asdict(what))
+
+
+def beside(packed: Packed, user: str, kind: str, stands: Stands) -> Packed:
+    """The row with what it says of the thread as a whole."""
+    return _replace(
+        packed,
+        kind=kind,
+        stage=stands.stage,
+        open_cards=stands.open_cards,
+        needs_action=user in stands.waits_for,
+    )
 
 
 def _said(packed: Packed, message: LastMessage, user: str) -> Packed:

@@ -12,6 +12,7 @@ from greenroom.conversations.model import (
     Event,
     EventType,
     InboxRow,
+    LastMessage,
     Message,
     Participant,
     ReadMark,
@@ -47,6 +48,7 @@ def message_from(row: Record, prefix: str = "") -> Message:
         created_at_ms=row[prefix + "created_at"],
         edited_at_ms=row[prefix + "edited_at"],
         deleted_at_ms=row[prefix + "deleted_at"],
+        card=_json(row[prefix + "card_payload"]),
     )
 
 
@@ -62,11 +64,18 @@ def inbox_from(row: Record) -> InboxRow:
         needs_action=row["needs_action"],
         muted_until_ms=row["muted_until"],
         last_read=_mark(row["last_read_id"], row["last_read_ts"]),
-        last_message=None
-        if row["l_message_id"] is None
-        else as_last_message(message_from(row, "l_")),
+        last_message=_last_message(row),
         last_activity_ms=row["last_msg_ts"],
+        stage=row["thread_stage"],
+        open_cards=row["thread_open_cards"],
     )
+
+
+def _last_message(row: Record) -> LastMessage | None:
+    """Of a card a list shows no more than its type, and no more of it is read."""
+    if row["l_message_id"] is None:
+        return None
+    return replace(as_last_message(message_from(row, "l_")), card_type=row["l_card_type"])
 
 
 def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
@@ -115,6 +124,8 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
             ) in _participants.decode(row["participants"])
         ),
         inbox=inbox,
+        stage=row["stage"],
+        open_cards=row["open_cards"],
     )
 
 

@@ -207,7 +207,7 @@ def add_send(threads: Threads, change: Change, send: Send) -> Message:
     state, author = change.state, send.author_id
     if not state.sees(author):
         raise ThreadNotFound
-    _check_may_send(state, author, change.now_ms)
+    check_may_send(state, author, change.now_ms)
     tat = _take_of_limit(state, send, change.now_ms)
     draft = send.draft
     message = change.append(
@@ -232,7 +232,7 @@ def add_send(threads: Threads, change: Change, send: Send) -> Message:
     return message
 
 
-def _check_may_send(state: ThreadState, author: str, now_ms: int) -> None:
+def check_may_send(state: ThreadState, author: str, now_ms: int) -> None:
     until_ms = state.members[author].blocked_until_ms
     if state.locked or state.kind == ThreadKind.SYSTEM:
         raise ThreadLocked

@@ -14,6 +14,7 @@ from greenroom.kernel.errors import (
     IdempotencyMismatch,
     MsgBlockedByUser,
     ParticipantMuted,
+    Problem,
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
@@ -153,24 +154,34 @@ def _audience(send: Send) -> str | None:
 
 
 def _outcome(send: Send, row: Record | None, now_ms: int) -> Appended | Repeat | Exception:
-    verdict = "not_found" if row is None else row["verdict"]
-    if row is None or verdict == "not_found":
+    if row is None:
         return ThreadNotFound()
+    verdict = row["verdict"]
     if verdict == "ok":
         return Appended(_message(send, row), row["viewers"] or [])
     if verdict == "repeat":
         return Repeat(row["message_id"])
     if verdict == "mismatch":
         return IdempotencyMismatch("This client_id or key was used for another message.")
-    if verdict == "locked":
-        return ThreadLocked()
-    if verdict == "muted":
-        return ParticipantMuted(f"Until {rfc3339(row['until'])}.")
-    if verdict == "blocked_by_you":
-        return MsgBlockedByUser()
+    refused = refusal(verdict, row["until"])
+    if refused is not None:
+        return refused
     # `until` also counts those of the batch that were refused before this one, which take nothing.
     wait_ms = min(row["until"] - now_ms, send.cost_ms)
     return RateLimited("Too many messages in this thread.", retry_after_s=wait_ms / 1000)
+
+
+def refusal(verdict: str, until_ms: int | None) -> Problem | None:
+    """Why someone may not write in a thread; None: that is not the reason."""
+    if verdict == "not_found":
+        return ThreadNotFound()
+    if verdict == "locked":
+        return ThreadLocked()
+    if verdict == "muted" and until_ms is not None:
+        return ParticipantMuted(f"Until {rfc3339(until_ms)}.")
+    if verdict == "blocked_by_you":
+        return MsgBlockedByUser()
+    return None
 
 
 def _message(send: Send, row: Record) -> Message:

@@ -6,7 +6,7 @@ A viewer's inbox row is their key to a thread; without it the thread does not ex
 
 MESSAGE_COLUMNS = """
     m.thread_id, m.message_id, m.seq, m.sender_user, m.kind, m.body_text, m.body_html, m.system,
-    m.reply_to, m.client_id, m.created_at, m.edited_at, m.deleted_at
+    m.reply_to, m.client_id, m.created_at, m.edited_at, m.deleted_at, m.card_payload
 """
 
 _LAST_MESSAGE_COLUMNS = """
@@ -14,12 +14,13 @@ _LAST_MESSAGE_COLUMNS = """
     l.sender_user as l_sender_user, l.kind as l_kind, l.body_text as l_body_text,
     l.body_html as l_body_html, l.system as l_system, l.reply_to as l_reply_to,
     l.client_id as l_client_id, l.created_at as l_created_at, l.edited_at as l_edited_at,
-    l.deleted_at as l_deleted_at
+    l.deleted_at as l_deleted_at, null::jsonb as l_card_payload, l.card_type as l_card_type
 """
 
 _INBOX_COLUMNS = f"""
     i.thread_id as i_thread_id, i.user_id as i_user_id, t.kind as thread_kind, i.folder,
     i.unread_count, i.pinned, i.starred, i.awaits_reply, i.needs_action, i.last_msg_ts,
+    t.stage as thread_stage, t.open_cards as thread_open_cards,
     me.muted_until, me.last_read_id, me.last_read_ts, me.visible_after_id, {_LAST_MESSAGE_COLUMNS}
 """
 
@@ -36,6 +37,7 @@ _HEAD_COLUMNS = """
 _THREAD_COLUMNS = """
     t.thread_id, t.kind, t.locked, t.subject, t.role_context, t.job_id, t.group_id, t.leg_id,
     t.city, t.safe_mode_required, t.request_state, t.opened_by_user, t.created_at, t.updated_at,
+    t.stage, t.open_cards,
     (select json_agg(json_build_array(
             p.user_id, coalesce(u.display_name, ''), u.avatar_url, p.role, p.status,
             (extract(epoch from p.joined_at) * 1000)::bigint, p.shown_read_id,
@@ -160,7 +162,8 @@ left join lateral (
     where inbox_index.user_id = a.user_id and inbox_index.thread_id = f.thread_id
     offset 0) i on true
 left join lateral (
-    select kind from thread where thread.thread_id = i.thread_id offset 0) t on true
+    select kind, stage, open_cards from thread
+    where thread.thread_id = i.thread_id offset 0) t on true
 left join lateral (
     select muted_until, last_read_id, last_read_ts, visible_after_id from thread_participant p
     where p.thread_id = i.thread_id and p.user_id = i.user_id offset 0) me on true
@@ -201,6 +204,12 @@ APPEND = """
 select * from append_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     $16)
 """
+
+# What the contract posts in a thread, and a thread for one who is about to. See the migration.
+POST = """
+select * from post_to_thread($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+"""
+ACCESS = "select * from access_thread($1, $2, $3, $4)"
 
 # Locks, always in this order: one thread, then the heads of the people it concerns.
 LOCK_THREAD = """
@@ -389,30 +398,6 @@ where (blocker_user = $1 and blocked_user = any ($2::text[]))
    or (blocked_user = $1 and blocker_user = any ($2::text[]))
 """
 
-# GCRA: takes one from the bucket and returns its state, or no row when it is empty. A state far
-# ahead is from a clock that has been set back since, and counts for nothing.
-TAKE_FROM_BUCKET = """
-insert into rate_limit as r (bucket, tat) values ($1, $2::timestamptz + $3::interval)
-on conflict (bucket) do update set
-    tat = $3 + case when r.tat > $2 + 2 * $4::interval then $2 else greatest(r.tat, $2) end
-    where r.tat > $2 + 2 * $4::interval or greatest(r.tat, $2) + $3 <= $2 + $4::interval
-returning tat
-"""
-BUCKET = "select tat from rate_limit where bucket = $1"
-
-CLAIM_KEY = """
-insert into idempotency_key (caller, route, key, fingerprint, created_at)
-values ($1, $2, $3, $4, $5) on conflict do nothing returning 1
-"""
-KEPT_ANSWER = """
-select fingerprint, status, body from idempotency_key
-where caller = $1 and route = $2 and key = $3
-"""
-KEEP_ANSWER = """
-update idempotency_key set status = $4, body = $5
-where caller = $1 and route = $2 and key = $3
-"""
-
 # Pruning. Only one process at a time does it.
 PRUNE_LOCK = "select pg_try_advisory_xact_lock(7235921)"
 OLD_FEED = """
@@ -428,18 +413,10 @@ MARK_PRUNED = """
 update feed_head h set pruned_n = greatest(h.pruned_n, o.n)
 from unnest($1::text[], $2::bigint[]) as o (user_id, n) where h.user_id = o.user_id
 """
-PRUNE_KEYS = """
-delete from idempotency_key where (caller, route, key) in (
-    select caller, route, key from idempotency_key where created_at < $1 limit $2)
-"""
 PRUNE_OUTBOX = """
 delete from outbox where id in (
     select id from outbox where occurred_at < $1 order by id limit $2)
 """
-PRUNE_BUCKETS = """
-delete from rate_limit where bucket in (select bucket from rate_limit where tat < $1 limit $2)
-"""
-
 PUT_JOB = """
 insert into job as j (job_id, participants, created_at, updated_at) values ($1, $2, $3, $3)
 on conflict (job_id) do update set participants = excluded.participants,

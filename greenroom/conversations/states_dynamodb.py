@@ -46,6 +46,17 @@ class Member:
         return self.status == "active"
 
 
+class Stands(msgspec.Struct, frozen=True, array_like=True):
+    """How the contract stands in a thread; whom it waits for is sorted."""
+
+    stage: str | None = None
+    open_cards: int = 0
+    waits_for: tuple[str, ...] = ()
+
+
+NO_CONTRACT = Stands()
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadState:
     id: str
@@ -77,6 +88,7 @@ class ThreadState:
     kept_from_ms: int | None = None
     rewritten_ms: int | None = None
     """When a message of it was last edited, deleted or erased."""
+    stands: Stands = NO_CONTRACT
 
     def active(self) -> list[str]:
         return [user for user, member in self.members.items() if member.is_active]
@@ -162,10 +174,20 @@ def state_item(state: ThreadState) -> Item:
         item["tats"] = dict(state.tats)
     if state.pruned_seq:
         item["prunedSeq"] = state.pruned_seq
+    item |= _standing_item(state.stands)
     if state.kind == ThreadKind.PROJECT:
         item["gsi2pk"] = booking_partition(state.group_id, state.leg_id)
         item["gsi2sk"] = rfc3339(state.created_at_ms)
     return item
+
+
+def _standing_item(stands: Stands) -> Item:
+    given = {
+        "stage": stands.stage,
+        "openCards": stands.open_cards,
+        "waitsFor": list(stands.waits_for),
+    }
+    return {name: value for name, value in given.items() if value}
 
 
 def _member_item(member: Member) -> Item:
@@ -198,6 +220,7 @@ def state_from(item: Item) -> ThreadState:
         blocks=frozenset(_pair(text) for text in item.get("blocks", ())),
         tats=item.get("tats", {}),
         pruned_seq=item.get("prunedSeq", 0),
+        stands=Stands(item.get("stage"), item.get("openCards", 0), tuple(item.get("waitsFor", ()))),
         **{attribute: item.get(name) for name, attribute in _LABELS.items()},
     )
 
@@ -289,7 +312,10 @@ def thread_for(
     viewer: str | None,
     inbox: InboxRow | None,
     floor: str = "",
+    stands: Stands = NO_CONTRACT,
 ) -> Thread:
+    """`stands` is for those who have no inbox row, which knows it."""
+
     def mark(message_id: str, at_ms: int | None) -> ReadMark | None:
         # A mark does not name what was written before the viewer joined.
         return ReadMark(message_id, at_ms) if message_id > floor and at_ms is not None else None
@@ -322,4 +348,6 @@ def thread_for(
         updated_at_ms=public.updated_at_ms,
         participants=tuple(participant(member) for member in public.members),
         inbox=inbox,
+        stage=inbox.stage if inbox else stands.stage,
+        open_cards=inbox.open_cards if inbox else stands.open_cards,
     )

@@ -8,6 +8,7 @@ items, and what each operation costs.
 from collections.abc import Sequence
 
 from greenroom.conversations.blocks_dynamodb import Blocks
+from greenroom.conversations.card_items_dynamodb import with_cards
 from greenroom.conversations.decisions import DecisionLog
 from greenroom.conversations.decisions_dynamodb import Decisions
 from greenroom.conversations.feeds_dynamodb import Feeds
@@ -80,7 +81,7 @@ class DynamoConversations:
         self._blocks = Blocks(self._threads)
         self._messages = Messages(self._threads)
         self._membership = Membership(self._threads, self._blocks)
-        self._decisions = Decisions(self._threads, self._membership, ledger)
+        self.decisions = Decisions(self._threads, self._membership, ledger)
         self._starts = Starts(self._threads, self._blocks)
         self._sends = Sends(self._threads)
         self._feeds = Feeds(self._threads, self._messages)
@@ -142,7 +143,10 @@ class DynamoConversations:
         if state is None or not state.sees(viewer):
             return None
         item = await self._messages.access(viewer, state, message_id)
-        return None if item is None else message_from(item)
+        if item is None:
+            return None
+        [message] = await with_cards(self._table, [message_from(item)])
+        return message
 
     @metered
     async def inbox(
@@ -203,7 +207,7 @@ class DynamoConversations:
     async def promote(
         self, thread_id: str, *, group_id: str | None, leg_id: str | None, once: Once | None = None
     ) -> Thread | Kept:
-        return await self._decisions.promote(thread_id, group_id, leg_id, once)
+        return await self.decisions.promote(thread_id, group_id, leg_id, once)
 
     @metered
     async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
@@ -287,7 +291,7 @@ class DynamoConversations:
 
     @metered
     async def settle(self) -> int:
-        return await self._sweeping.settle() + await self._decisions.settle()
+        return await self._sweeping.settle() + await self.decisions.settle()
 
     @metered
     async def hand_over(self, deliver: Deliver) -> int:
@@ -295,7 +299,7 @@ class DynamoConversations:
 
     async def prune(self) -> dict[str, int]:
         """DynamoDB itself deletes what is past its time; the ledger does not."""
-        return {"decision": await self._decisions.prune()}
+        return {"decision": await self.decisions.prune()}
 
     async def ping(self) -> None:
         await self._table.ping()

@@ -22,7 +22,6 @@ from greenroom.conversations.model import (
     Role,
     Thread,
     ThreadDraft,
-    ThreadKind,
 )
 from greenroom.conversations.pairs_postgres import PostgresPairs
 from greenroom.conversations.pruning_postgres import prune
@@ -52,13 +51,13 @@ from greenroom.kernel.errors import (
     MsgBlockedByUser,
     NotFound,
     ParticipantMuted,
-    RateLimited,
     ThreadLocked,
     ThreadNotFound,
     UserNotFound,
 )
 from greenroom.kernel.ids import Randomness
 from greenroom.kernel.limits import Limits
+from greenroom.platform.buckets_postgres import take_from
 from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres import Session, unavailable_on_failure
 
@@ -223,18 +222,16 @@ class PostgresConversations(PostgresPairs):
     async def _take_starts(
         self, conn: Session, opener: str, limits: tuple[StartLimit, ...]
     ) -> None:
-        now = self._clock()
         for limit in limits:
-            window = timedelta(milliseconds=limit.window_ms)
-            bucket = f"start:{limit.window_ms}:{opener}"
-            step = window / limit.count
-            if await conn.fetchval(sql.TAKE_FROM_BUCKET, bucket, now, step, window) is None:
-                tat = await conn.fetchval(sql.BUCKET, bucket)
-                wait_ms = tat + (step - window) / timedelta(milliseconds=1) - now
-                raise RateLimited(
-                    f"At most {limit.count} new conversations in {limit.window_ms // 60_000} min.",
-                    retry_after_s=wait_ms / 1000,
-                )
+            minutes = limit.window_ms // 60_000
+            await take_from(
+                conn,
+                f"start:{limit.window_ms}:{opener}",
+                self._clock(),
+                count=limit.count,
+                window=timedelta(milliseconds=limit.window_ms),
+                detail=f"At most {limit.count} new conversations in {minutes} min.",
+            )
 
     async def _start(self, conn: Session, draft: ThreadDraft, first: Send) -> Started:
         opener, now = draft.opened_by, self._clock()
@@ -417,16 +414,7 @@ class PostgresConversations(PostgresPairs):
         self, thread_id: str, *, group_id: str | None, leg_id: str | None, once: Once | None = None
     ) -> Thread | Kept:
         async def change(conn: Session) -> Thread:
-            locked = await self._lock(conn, thread_id, by=None)
-            if locked.kind in (ThreadKind.INQUIRY, ThreadKind.INVITE):
-                now = self._clock()
-                await conn.execute(sql.PROMOTE_THREAD, thread_id, group_id, leg_id, now)
-                await self._tell_all(conn, thread_id, None)
-                booking = {"group_id": group_id, "leg_id": leg_id}
-                await self._say(conn, None, thread_id, "thread.promoted", **booking)
-                await self._publish(conn, "thread.promoted_to_project", None, thread_id, booking)
-            elif (locked.kind, locked.group_id, locked.leg_id) != ("project", group_id, leg_id):
-                raise ActionInvalidState("Only an inquiry or invite becomes a project, once.")
+            await self._promote(conn, thread_id, group_id, leg_id)
             return await self._load(conn, None, thread_id)
 
         return await self._change_once(change, once)

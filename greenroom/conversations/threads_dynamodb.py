@@ -9,14 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-import msgspec
-
 from greenroom.conversations.keys_dynamodb import answer_key, thread_key
 from greenroom.conversations.model import DAY_MS, Thread
 from greenroom.conversations.people import Profiles
 from greenroom.conversations.projection_dynamodb import Projector, Remembered, Turns, pause
 from greenroom.conversations.records_dynamodb import Change, Record, Write, encode_record
-from greenroom.conversations.rows_dynamodb import Packed, Row, after, inbox_row
+from greenroom.conversations.rows_dynamodb import Packed, Row, after, beside, inbox_row
 from greenroom.conversations.states_dynamodb import (
     ThreadState,
     public_thread,
@@ -92,7 +90,7 @@ class Threads:
             for step in change.steps_of(viewer):
                 packed = after(packed, step.what, viewer, change.state.kind)
             if packed is not None:
-                packed = msgspec.structs.replace(packed, kind=change.state.kind)
+                packed = beside(packed, viewer, change.state.kind, change.state.stands)
         return await self._for_viewer(viewer, change.state, packed)
 
     async def row_before(self, user: str, change: Change) -> Row:
@@ -113,6 +111,7 @@ class Threads:
             viewer=viewer,
             inbox=None if packed is None else inbox_row(state.id, packed),
             floor="" if packed is None else packed.floor,
+            stands=state.stands,
         )
 
     # Changing.

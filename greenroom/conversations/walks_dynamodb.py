@@ -56,5 +56,6 @@ def id_of(item: Item) -> str:
 
 
 def is_words_of(item: Item, user_id: str) -> bool:
-    """Notices that name someone as the actor hold ids only: they are the server's words."""
-    return item.get("authorUserId") == user_id and item["type"] != "system"
+    """Notices that name someone as the actor hold ids only: they are the server's words. A card is
+    the contract's, which both sides have a right to."""
+    return item.get("authorUserId") == user_id and item["type"] not in ("system", "card")

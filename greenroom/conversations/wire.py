@@ -3,9 +3,10 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, convert
 
 from greenroom.conversations.markdown import render_plain
 from greenroom.conversations.model import (
@@ -60,12 +61,68 @@ class SystemNotice(Struct, frozen=True):
     params: dict[str, Any]
 
 
-class MessageView(Struct, frozen=True):
-    """A message. `client_id` is there for its author only. A deleted one keeps its place, empty."""
+class CardActionView(Struct, frozen=True):
+    """Something that the viewer can do with a card now; `input` says what it takes besides."""
+
+    action: str
+    label: str
+    style: Literal["primary", "secondary", "danger"]
+    input: dict[str, Any] | None = None
+
+
+class CardLabels(Struct, frozen=True):
+    title: str
+    state: str
+
+
+class CardView(Struct, frozen=True, omit_defaults=True):
+    """A card as it is now. `message_id` is null while its message is on its way to the thread."""
 
     id: str
     thread_id: str
-    seq: int
+    message_id: str | None
+    type: str
+    state: str
+    version: int
+    payload: dict[str, Any]
+    totals: dict[str, Any]
+    created_by: str
+    buyer: str | None
+    seller: str | None
+    group_id: str | None
+    leg_id: str | None
+    answers_card: str | None
+    waits_for: list[str]
+    expires_at: str | None
+    created_at: str
+    updated_at: str
+    available_actions: list[CardActionView]
+    labels: CardLabels | None = None
+    signers: list[dict[str, Any]] | None = None
+
+
+ShowCard = Callable[[dict[str, Any], str | None], CardView | dict[str, Any]]
+"""A card's shadow, with the `message_id` that it has, as one viewer may see it and act on it."""
+
+
+def show_shadow(shadow: dict[str, Any], _viewer: str | None) -> CardView:
+    """The card by itself: what can be done with it is another room's to say."""
+    empty: dict[str, Any] = {"totals": {}, "waits_for": [], "available_actions": []}
+    return convert({**dict.fromkeys(_NULLABLE), **empty, **shadow}, CardView)
+
+
+_NULLABLE = ["message_id", "buyer", "seller", "group_id", "leg_id", "answers_card", "expires_at"]
+
+
+class MessageView(Struct, frozen=True):
+    """A message. `client_id` is there for its author only. A deleted one keeps its place, empty.
+
+    A card is decided before its message is in the thread: until then `id` and `seq` are null.
+    """
+
+    id: str | None
+    thread_id: str
+    seq: int | None
     author_id: str | None
     kind: Literal["text", "asset", "card", "system"]
     body: str
@@ -75,6 +132,7 @@ class MessageView(Struct, frozen=True):
     created_at: str
     edited_at: str | None
     deleted_at: str | None
+    card: CardView | None = None
     client_id: str | UnsetType = UNSET
 
 
@@ -86,6 +144,7 @@ class LastMessageView(Struct, frozen=True):
     system: SystemNotice | None
     created_at: str
     deleted_at: str | None
+    card_type: str | None = None
 
 
 class InboxView(Struct, frozen=True):
@@ -136,7 +195,8 @@ class ReceiptView(Struct, frozen=True):
 
 
 class EventView(Struct, frozen=True, omit_defaults=True):
-    """One change. What changed stands under its own noun, whole, as the viewer may see it now.
+    """One change. What changed stands under its own noun, whole, as the viewer may see it now: of
+    `card.changed` the card, whose `message_id` names the message that shows it.
 
     `thread.changed` without a `thread` means that the viewer is no longer in it.
     """
@@ -146,6 +206,7 @@ class EventView(Struct, frozen=True, omit_defaults=True):
     at: str
     thread_id: str | None = None
     message: MessageView | None = None
+    card: CardView | None = None
     inbox: InboxView | None = None
     thread: ThreadView | None = None
     receipt: ReceiptView | None = None
@@ -154,10 +215,17 @@ class EventView(Struct, frozen=True, omit_defaults=True):
 class Views:
     """Shapes nouns for a viewer at a moment; `viewer` is None for the marketplace's backend."""
 
-    def __init__(self, viewer: str | None, now_ms: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        viewer: str | None,
+        now_ms: int,
+        limits: Limits,
+        show_card: ShowCard = show_shadow,
+    ) -> None:
         self._viewer = viewer
         self._now_ms = now_ms
         self._limits = limits
+        self._show_card = show_card
 
     def message(self, message: Message) -> MessageView:
         html = ""
@@ -177,15 +245,22 @@ class Views:
             created_at=rfc3339(message.created_at_ms),
             edited_at=_time(message.edited_at_ms),
             deleted_at=_time(message.deleted_at_ms),
+            card=self._card(message),
             client_id=message.client_id or UNSET if is_own else UNSET,
         )
+
+    def _card(self, message: Message | None) -> CardView | None:
+        if message is None or message.card is None:
+            return None
+        shown = self._show_card({**message.card, "message_id": message.id}, self._viewer)
+        return shown if isinstance(shown, CardView) else convert(shown, CardView)
 
     def inbox(self, inbox: InboxRow) -> InboxView:
         last = inbox.last_message
         return InboxView(
             thread_id=inbox.thread_id,
             placement=inbox.placement,  # type: ignore[arg-type]
-            state=self._state(inbox.thread_kind, inbox),
+            state=derive_state(inbox.thread_kind, inbox, self._now_ms, self._limits).value,
             unread_count=inbox.unread_count,
             needs_action=inbox.needs_action,
             badges=self._badges(inbox),
@@ -203,7 +278,14 @@ class Views:
         return ThreadView(
             id=thread.id,
             kind=thread.kind,  # type: ignore[arg-type]
-            state=self._state(thread.kind, thread.inbox),
+            state=derive_state(
+                thread.kind,
+                thread.inbox,
+                self._now_ms,
+                self._limits,
+                stage=thread.stage,
+                open_cards=thread.open_cards,
+            ).value,
             locked=thread.locked,
             subject=thread.subject,
             role_context=thread.role_context,
@@ -222,19 +304,18 @@ class Views:
         )
 
     def event(self, event: Event) -> EventView:
+        message, is_card = event.message, event.type == EventType.CARD_CHANGED
         return EventView(
             type=event.type,
             cursor=str(event.cursor),
             at=rfc3339(event.at_ms),
             thread_id=event.thread_id,
-            message=self.message(event.message) if event.message else None,
+            message=self.message(message) if message and not is_card else None,
+            card=self._card(message) if is_card else None,
             inbox=self.inbox(event.inbox) if event.inbox else None,
             thread=self.thread(event.thread) if event.thread else None,
             receipt=_receipt(event.receipt),
         )
-
-    def _state(self, kind: str, inbox: InboxRow | None) -> State:
-        return derive_state(kind, inbox, self._now_ms, self._limits).value
 
     def _badges(self, inbox: InboxRow) -> list[Badge]:
         """What a list shows beside a thread, most pressing first."""
@@ -272,6 +353,7 @@ def _last_message(message: LastMessage | None) -> LastMessageView | None:
         system=_notice(message),
         created_at=rfc3339(message.created_at_ms),
         deleted_at=_time(message.deleted_at_ms),
+        card_type=message.card_type,
     )
 
 

@@ -6,23 +6,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from greenroom.demo.script import Scene, Step, moment_ms, scenes
+from greenroom.demo.script import CONTRACT_VERBS, Scene, Step, moment_ms, scenes
 
 SECOND_MS = 1000
+
+# What others find in the thread as new, and what nobody does before they have read.
+_NEWS = ("says", "replies", "books", "cards", "counters")
+_KNOWING = ("says", "replies", *CONTRACT_VERBS)
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One step of one scene at its moment. `number` counts what is said in the scene."""
+    """One step of one scene at its moment. `number` counts what is said in the scene, `place` the
+    steps."""
 
     at_ms: int
     scene: Scene
     step: Step
     number: int
+    place: int
 
     @property
     def client_id(self) -> str:
         return f"sample-{self.scene.key}-{self.number}"
+
+    @property
+    def key(self) -> str:
+        """Of a step that is no message."""
+        return f"sample-{self.scene.key}-step-{self.place}"
 
 
 def cues(seed: int, last_day: date) -> list[Cue]:
@@ -41,19 +52,17 @@ def _at_ms(cue: Cue) -> int:
 def _cues(scene: Scene, seed: int, last_day: date) -> Iterator[Cue]:
     """Whoever says something has first read what the others said, as a client would mark it."""
     dice = random.Random(f"{seed}/{scene.key}")  # noqa: S311 (a sample, not a secret)
-    earliest_ms, number, last_author = 0, 0, None
+    earliest_ms, number, news = 0, 0, 0
     has_read: dict[str, int] = {}
-    for step in scene.steps:
+    for place, step in enumerate(scene.steps):
         at_ms = moment_ms(scene, step, last_day) + dice.randrange(20, 60) * SECOND_MS
         at_ms = max(at_ms, earliest_ms)
-        if step.verb in ("says", "replies") and step.who is not None:
-            if number and last_author != step.who and has_read.get(step.who) != number:
-                reading = replace(step, verb="reads", args=(), text="")
-                yield Cue(max(earliest_ms, at_ms - 15 * SECOND_MS), scene, reading, number)
-            number += 1
-            last_author = step.who
-            has_read[step.who] = number
-        elif step.verb == "reads" and step.who is not None:
-            has_read[step.who] = number
-        yield Cue(at_ms, scene, step, number)
+        if step.who is not None and step.verb in _KNOWING and has_read.get(step.who, 0) != news:
+            reading = replace(step, verb="reads", args=(), text="")
+            yield Cue(max(earliest_ms, at_ms - 15 * SECOND_MS), scene, reading, number, place)
+        number += step.verb in ("says", "replies")
+        news += step.verb in _NEWS
+        if step.who is not None and step.verb in (*_KNOWING, "reads"):
+            has_read[step.who] = news
+        yield Cue(at_ms, scene, step, number, place)
         earliest_ms = at_ms + SECOND_MS

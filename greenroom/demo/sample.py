@@ -13,10 +13,11 @@ from greenroom.conversations.model import Message, Role, ThreadKind
 from greenroom.conversations.store import InboxChanges
 from greenroom.demo.accounts import put_people
 from greenroom.demo.cues import Cue, cues
+from greenroom.demo.deals import Deals
 from greenroom.demo.loading import Begun, Loading
 from greenroom.demo.opening import loading_alone, open_loading
 from greenroom.demo.progress import Progress
-from greenroom.demo.script import latest_day, with_dates
+from greenroom.demo.script import CONTRACT_VERBS, latest_day, with_dates
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.errors import Internal
 from greenroom.kernel.ids import RANDOM_BITS, encode_random, make_id
@@ -25,6 +26,7 @@ from greenroom.platform.idempotency import Kept
 from greenroom.settings import Settings
 
 PATIENCE_S = 2
+POLICY = "168:100,48:50,0:0"
 
 # Waiting for the disk is worth it at the end only: a load that a crash cuts short goes on later.
 _UNHURRIED = {"synchronous_commit": "off"}
@@ -59,14 +61,28 @@ class Play:
         self._threads: dict[str, str] = {}
         self._messages: dict[tuple[str, int], str] = {}
         self._last_of: dict[tuple[str, str | None], str] = {}
-        # The scenes keep to the limits that we ship, not to those that somebody is trying out.
-        settings = replace(settings, limits=Limits(), require_job=False)
+        # The scenes keep to what we ship, not to what somebody is trying out; and nobody's money
+        # moves for a sample.
+        settings = replace(
+            settings,
+            limits=Limits(),
+            require_job=False,
+            cards=None,
+            cancellation_policy=POLICY,
+            payments_url=None,
+        )
         self._rooms = Rooms(
             settings,
             _with_settings(database_url, _UNHURRIED),
             clock=lambda: self._now_ms,
             randomness=lambda: encode_random(self._dice.getrandbits(RANDOM_BITS)),
         )
+        # Contracts are in one database, whatever keeps the threads: those that another store's
+        # sample has there have other ids.
+        self._store = settings.conversations
+        table = settings.dynamodb_table if self._store == "dynamodb" else "thread"
+        self._place = f"{self._store}/{table}"
+        self._deals = Deals(self._rooms.contract, self._place, begun.last_day)
 
     async def run(self, now_ms: int) -> None:
         play = cues(self._seed, self._last_day)
@@ -75,24 +91,45 @@ class Play:
             # What a load that was killed left half done comes before what comes after it.
             self._now_ms = now_ms
             await self._rooms.store.settle()
+            await self._deals.take_up()
             for place, cue in enumerate(play):
-                self._now_ms = cue.at_ms
-                # A load that goes on after a crash throws as the first one would have.
-                self._dice.seed(f"{self._seed}/{place}")
-                await self._act(cue)
+                await self._let_pass(cue.at_ms)
+                self._throw(self._store, place)
+                if cue.step.verb in CONTRACT_VERBS:
+                    await self._deal(cue, place)
+                else:
+                    await self._act(cue)
                 progress.advance(1)
+            await self._let_pass(now_ms)
             # As a server that had run all the while would have forgotten.
-            self._now_ms = now_ms
             while (await self._rooms.store.prune()).get("feed"):
                 pass
         await self._loading.finish(now_ms)
 
+    async def _let_pass(self, until_ms: int) -> None:
+        """What happens by itself on the way there happens at its time."""
+        while (due_ms := await self._deals.next_timer_ms()) is not None and due_ms <= until_ms:
+            # One that is overdue comes now: time goes one way.
+            self._now_ms = max(self._now_ms, due_ms)
+            self._throw(self._place, due_ms)
+            await self._deals.run_worker()
+        self._now_ms = until_ms
+
+    def _throw(self, *what: str | int) -> None:
+        """A load that goes on after a crash throws as the first one would have."""
+        self._dice.seed("/".join(str(each) for each in (self._seed, *what)))
+
+    async def _deal(self, cue: Cue, place: int) -> None:
+        self._throw(self._place, place)
+        await self._deals.play(cue, self._threads[cue.scene.key])
+        if self._deals.may_pay(cue):
+            self._throw(self._place, place, "paid")
+            await self._deals.run_worker()
+
     async def _act(self, cue: Cue) -> None:
-        who, thread_id = cue.step.who, self._threads.get(cue.scene.key)
-        if who is None:
-            await self._book(cue)
-        elif thread_id is None:
-            await self._start(cue, who)
+        who, thread_id = cue.step.who or "", self._threads.get(cue.scene.key)
+        if thread_id is None:
+            await self._start(cue)
         elif cue.step.verb in ("says", "replies"):
             await self._say(cue, who, thread_id)
         elif cue.step.verb in ("edits", "deletes"):
@@ -106,10 +143,10 @@ class Play:
             changes = _ROW_CHANGES[cue.step.verb]
             await self._rooms.conversations.set_inbox_row(who, thread_id, changes)
 
-    async def _start(self, cue: Cue, who: str) -> None:
+    async def _start(self, cue: Cue) -> None:
         scene = cue.scene
         started = await self._rooms.conversations.start_thread(
-            who,
+            scene.opener,
             kind=ThreadKind(scene.kind),
             to=[scene.to],
             client_id=cue.client_id,
@@ -151,13 +188,8 @@ class Play:
         else:
             await conversations.delete_message(who, thread_id, message_id)
 
-    async def _book(self, cue: Cue) -> None:
-        [leg_id] = cue.step.args
-        thread_id = self._threads[cue.scene.key]
-        await self._rooms.conversations.promote(thread_id, group_id=None, leg_id=leg_id)
-
     def _text(self, cue: Cue) -> str:
-        return with_dates(cue.step.text, self._last_day)
+        return with_dates(cue.step.text, self._last_day, cue.scene.zone)
 
 
 _ROW_CHANGES = {

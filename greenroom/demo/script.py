@@ -8,12 +8,24 @@ A file begins with `name: value` lines about the thread. Then come its steps, in
     -12 10:34 theo deletes      the last message of his
     -12 10:40 maya reads        up to the newest; also: stars, pins, archives
     -11 09:00 maya adds ada as host
-    * -11 15:00 books leg_1     the marketplace's backend makes a project of it
+
+The contract's steps have JSON below them. A line that begins with `*` is the backend's doing:
+
+    * -11 15:00 books           a booking that is proposed and confirmed: `currency` and `legs`
+    * -10 09:00 documents       one to be signed: `title`, `url`, `bytes` and `signers`
+    -5 10:00 theo cards extras  a card of this type, with its payload
+    -4 09:12 maya accepts 1     the scene's first card, with the action's input if it takes one;
+                                other verbs are in `ACTIONS`; what a counter makes has no number
+    -3 18:00 theo lists         a manifest: `items`, each with `name`, `bytes` and `url`
 
 A step's day counts from the sample's last day, which is 0; its time is the local one of whoever
 opened the thread. In a text `{+9}` is a date, nine days after the last day, and `{+9s}` is short.
+In JSON `{+9d}` is that date and `{+9T10:30}` a time, where the scene takes place; `{leg1}`,
+`{man1}` and `{doc1}` are ids of the scene's first leg, manifest and document, and `{doc1.sha256}`
+is what its signers have seen.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +37,26 @@ from zoneinfo import ZoneInfo
 from greenroom.demo.people import PEOPLE
 
 _STEP = re.compile(r"(?P<who>\* )?(?P<day>0|-\d+) (?P<hour>\d\d):(?P<minute>\d\d) (?P<rest>\S.*)")
-_DATE = re.compile(r"\{([+-]\d+)(s?)\}")
-_SAYING = ("says", "replies", "edits")
+_DATE = re.compile(r"\{([+-]\d+)(s|d|T\d\d:\d\d)?\}")
+
+ACTIONS = {
+    "accepts": "accept",
+    "approves": "approve",
+    "confirms": "confirm",
+    "counters": "counter",
+    "declines": "decline",
+    "requests_revision": "request_revision",
+    "signs": "sign",
+    "stops": "stop",
+}
+"""What people do with cards, by the verb that says so."""
+
+BACKEND_VERBS = ("books", "documents")
+CONTRACT_VERBS = (*BACKEND_VERBS, "cards", "lists", *ACTIONS)
+
+_WITH_TEXT = ("says", "replies", "edits")
+_WITH_JSON = ("books", "documents", "cards", "lists")
+_VERBS = (*_WITH_TEXT, *CONTRACT_VERBS, "deletes", "reads", "stars", "pins", "archives", "adds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +84,12 @@ class Scene:
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(PEOPLE[self.opener].timezone)
+
+    @property
+    def place(self) -> ZoneInfo:
+        """The time of the city that it is about, if somebody lives there."""
+        zones = {person.city: person.timezone for person in PEOPLE.values()}
+        return ZoneInfo(zones.get(self.city, PEOPLE[self.opener].timezone))
 
 
 @cache
@@ -99,10 +135,19 @@ def _step(heading: str, text: str) -> Step:
     words = match["rest"].split()
     who = None if match["who"] else words.pop(0)
     verb, args = (words[0], tuple(words[1:])) if words else ("says", ())
-    if bool(text) != (verb in _SAYING):
-        raise ValueError(f"what is said stands indented below its step: {heading!r}")
+    if verb not in _VERBS or (who is None) != (verb in BACKEND_VERBS):
+        raise ValueError(f"nobody does that in a scene: {heading!r}")
+    _check_below(heading, verb, text)
     at = time(int(match["hour"]), int(match["minute"]))
     return Step(int(match["day"]), at, who, verb, args, text)
+
+
+def _check_below(heading: str, verb: str, text: str) -> None:
+    needs_text = verb in (*_WITH_TEXT, *_WITH_JSON)
+    if bool(text) != needs_text and verb not in ACTIONS:
+        raise ValueError(f"what is said stands indented below its step: {heading!r}")
+    if text and verb in CONTRACT_VERBS and not isinstance(json.loads(text), dict):
+        raise ValueError(f"a JSON object stands indented below: {heading!r}")
 
 
 def moment_ms(scene: Scene, step: Step, last_day: date) -> int:
@@ -118,14 +163,16 @@ def latest_day(now_ms: int) -> date:
     return today if newest + minute_ms <= now_ms else today - timedelta(days=1)
 
 
-def with_dates(text: str, last_day: date) -> str:
+def with_dates(text: str, last_day: date, zone: ZoneInfo) -> str:
     """The text with each `{+9}` as a date that can be read on the day it names."""
 
     def written(match: re.Match[str]) -> str:
-        day = last_day + timedelta(days=int(match[1]))
+        day, form = last_day + timedelta(days=int(match[1])), match[2] or ""
         weekday, month = f"{day:%A}", f"{day:%B}"
-        return (
-            f"{weekday[:3]} {day.day} {month[:3]}" if match[2] else f"{weekday} {day.day} {month}"
-        )
+        if form == "d":
+            return day.isoformat()
+        if form.startswith("T"):
+            return datetime.combine(day, time.fromisoformat(form[1:]), zone).isoformat()
+        return f"{weekday[:3]} {day.day} {month[:3]}" if form else f"{weekday} {day.day} {month}"
 
     return _DATE.sub(written, text)

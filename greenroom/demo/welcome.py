@@ -12,6 +12,11 @@ from greenroom.settings import Settings
 
 BUYER, SELLER = "maya", "theo"
 OPENER = "sample-lookbook-1"
+# Contracts are in PostgreSQL, whatever keeps the threads.
+COUNT_DEALS = """
+select (select count(*) from booking_group where state = 'confirmed') as bookings,
+    (select count(*) from card where is_open) as open_cards
+"""
 TOKEN_TTL_S = 30 * 24 * 60 * 60
 
 
@@ -22,6 +27,8 @@ class Sample:
     people: int
     threads: int
     messages: int
+    bookings: int
+    open_cards: int
 
 
 async def describe_sample(
@@ -32,13 +39,14 @@ async def describe_sample(
         people = await count_people(loading.accounts)
         thread_id = await loading.thread_of(BUYER, OPENER)
         threads, messages = await loading.count()
+        [(bookings, open_cards)] = await loading.accounts.fetch(COUNT_DEALS)
     if thread_id is None:
         raise NotFound(
             "The sample's first thread is no longer there. Set GREENROOM_HOME to another folder "
             "to have all of the sample again."
         )
     tokens = {who: person_token(settings, who, clock) for who in (BUYER, SELLER)}
-    return Sample(thread_id, tokens, people, threads, messages)
+    return Sample(thread_id, tokens, people, threads, messages, bookings, open_cards)
 
 
 def person_token(settings: Settings, user_id: str, clock: Clock) -> str:
@@ -61,6 +69,8 @@ def welcome(sample: Sample, host: str, port: int) -> str:
     thread_url = f"{server_url}/v1/threads/{sample.thread_id}/messages"
     lines = [
         f"Greenroom is ready: {contents(sample)}.",
+        f"{sample.bookings:,} bookings are made, {sample.open_cards:,} cards wait for an answer:",
+        "a time, extras, overtime, a signature, a refund and more, for buyers and sellers.",
         "",
         f"  API       {server_url}/v1",
         f"  Reference {server_url}/docs",

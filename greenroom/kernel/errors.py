@@ -164,6 +164,38 @@ class ActionInvalidState(Problem):
     hint = "Load it again and look at its state."
 
 
+class ActionConflict(Problem):
+    """Something else stands in the way of this"""
+
+    status = 409
+    code = "ACTION_CONFLICT"
+    hint = "The detail says what; choose another time or amount, or wait. Nothing has changed."
+
+
+class ActionStaleVersion(Problem):
+    """This card has changed since you saw it"""
+
+    status = 409
+    code = "ACTION_STALE_VERSION"
+    hint = "`card` is how it is now; look at it and act on its version."
+
+
+class CardExpired(Problem):
+    """This card's time is over"""
+
+    status = 409
+    code = "CARD_EXPIRED"
+    hint = "Make a new one."
+
+
+class CardInvalid(Problem):
+    """This is not what a card of this type takes"""
+
+    status = 422
+    code = "CARD_INVALID"
+    hint = "GET /v1/cards/catalogue has the schema of every type, and where it may be used."
+
+
 class IdempotencyMismatch(Problem):
     """This key was used for another request"""
 

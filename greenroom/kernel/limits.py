@@ -57,6 +57,13 @@ class Limits:
     outbox_shards: int = 8
     unsettled_s: int = 5
     settle_interval_s: int = 5
+    ledger_connections: int = 8
+    open_cards: int = 50
+    cards_per_minute: int = 30
+    timer_batch: int = 200
+    job_attempts: int = 25
+    jobs_at_once: int = 10
+    provider_timeout_s: int = 10
     known_users: int = 100_000
     known_user_s: int = 60
     verified_tokens: int = 20_000

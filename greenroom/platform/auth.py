@@ -345,7 +345,7 @@ def load_or_create_secret(path: Path) -> bytes:
         _create_secret(path)
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
-            raise PermissionError(f"Others can read the JWT secret: run `chmod 600 {path}`.")
+            raise PermissionError(f"Others can read a secret: run `chmod 600 {path}`.")
         secret = file.read().strip()
     check_secret(secret)
     return secret

@@ -51,16 +51,34 @@ select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and usename = current_user and pid <> pg_backend_pid()
 """
 
-# Everything in the schema but what extensions own.
+# Everything in the schema but what extensions own, and what goes with something else: a range type
+# has functions of its own.
 MAKE_ROOM = """
 begin;
 set local lock_timeout = '60s';
 do $$
 declare
     statement text;
+    tables text := (select string_agg(c.oid::regclass::text, ', ') from pg_class c
+        where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p'));
 begin
-    perform pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and usename = current_user and pid <> pg_backend_pid();
+    -- All tables at once and without waiting: whoever has come back meanwhile holds some of them,
+    -- and would wait for others while we wait for theirs.
+    for attempt in 1..600 loop
+        perform pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and usename = current_user and pid <> pg_backend_pid();
+        begin
+            if tables is not null then
+                execute 'lock table ' || tables || ' in access exclusive mode nowait';
+            end if;
+            exit;
+        exception when lock_not_available then
+            if attempt = 600 then
+                raise;
+            end if;
+            perform pg_sleep(0.1);
+        end;
+    end loop;
     for statement in
         select format('drop %s if exists %s cascade', case c.relkind when 'v' then 'view'
             when 'm' then 'materialized view' when 'S' then 'sequence'
@@ -74,7 +92,7 @@ begin
         select format('drop routine if exists %s cascade', p.oid::regprocedure) from pg_proc p
         where p.pronamespace = 'public'::regnamespace
             and not exists (select 1 from pg_depend d where d.objid = p.oid
-                and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
+                and d.classid = 'pg_proc'::regclass and d.deptype in ('e', 'i'))
         union all
         select format('drop type if exists %s cascade', t.oid::regtype) from pg_type t
         where t.typnamespace = 'public'::regnamespace and t.typtype in ('e', 'd', 'r')

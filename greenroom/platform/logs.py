@@ -22,6 +22,7 @@ FIELDS = (
     "caller",
     "code",
     "job",
+    "subject",
     "event",
     "count",
     "host",

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import asyncpg
 
+from greenroom.platform.jobs import install
+
 OLDEST_SERVER = 15
 LOCK_TIMEOUT_S = 300
 CONNECT_TIMEOUT_S = 30
@@ -73,6 +75,9 @@ async def migrate(
         for migration in missing:
             progress(migration.name)
             await _apply(connection, migration)
+        if folder is None:
+            # The job library keeps its own tables, and brings them up to date itself.
+            await install(connection)
     return [migration.name for migration in missing]
 
 

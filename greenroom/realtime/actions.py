@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from greenroom.conversations.actions import Conversations
 from greenroom.conversations.model import Cursor
 from greenroom.conversations.store import Changes, ConversationStore
+from greenroom.conversations.wire import Views
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unauthenticated, Unavailable
 from greenroom.kernel.ids import Randomness, make_id
@@ -68,6 +69,9 @@ class Realtime:
         bus.subscribe("feed", self.feeds.wake)
         bus.subscribe("renew", self._renew_here)
         bus.on_gap(lambda: self.spawn(self._try(self._recheck)))
+
+    def views(self, viewer: str) -> Views:
+        return Views(viewer, self.clock(), self.limits, self.conversations.show_card)
 
     def new_stream_id(self) -> str:
         return make_id("str", self.clock(), self._randomness())

@@ -38,6 +38,7 @@ NOUNS: Mapping[EventType, tuple[str, ...]] = {
     EventType.MESSAGE_NEW: ("message", "inbox"),
     EventType.MESSAGE_EDITED: ("message", "inbox"),
     EventType.MESSAGE_DELETED: ("message", "inbox"),
+    EventType.CARD_CHANGED: ("card", "inbox"),
     EventType.RECEIPT: ("receipt",),
     EventType.THREAD_CHANGED: (),
     EventType.INBOX_CHANGED: ("inbox",),

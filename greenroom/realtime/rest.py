@@ -7,7 +7,7 @@ from msgspec import Struct
 from greenroom.conversations.model import Cursor
 from greenroom.conversations.rest_face import person_of
 from greenroom.conversations.store import Changes
-from greenroom.conversations.wire import EventView, Views
+from greenroom.conversations.wire import EventView
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Later, Stream, Who
 from greenroom.realtime.actions import Realtime
@@ -137,7 +137,7 @@ class RealtimeRest:
         return self._page(viewer, changes)
 
     def _page(self, viewer: str, changes: Changes) -> Answer:
-        views = Views(viewer, self._realtime.clock(), self._realtime.limits)
+        views = self._realtime.views(viewer)
         events = [views.event(event) for event in changes.events]
         return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
 

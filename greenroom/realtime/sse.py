@@ -9,7 +9,6 @@ import msgspec
 from greenroom.conversations.model import Cursor
 from greenroom.conversations.rest_face import person_of
 from greenroom.conversations.store import Changes
-from greenroom.conversations.wire import Views
 from greenroom.kernel.clock import rfc3339
 from greenroom.platform.http.endpoint import Call, StreamWriter
 from greenroom.presence.wire import Ephemeral
@@ -91,7 +90,7 @@ class EventStream:
         if self._is_new:
             self._is_new = False
             self._realtime.acknowledge_soon(self.user_id, self._since, changes)
-        views = Views(self.user_id, self._realtime.clock(), self._realtime.limits)
+        views = self._realtime.views(self.user_id)
         for event in changes.events:
             self._waiting.append(_event(encode(views.event(event)), event.cursor))
         if not changes.events and changes.cursor != self._since:

@@ -147,7 +147,7 @@ class Connection:
             self._socket.write([encode(event)])
 
     def _views(self) -> Views:
-        return Views(self.user_id, self._realtime.clock(), self._realtime.limits)
+        return self._realtime.views(self.user_id)
 
     # From the client.
 

@@ -158,3 +158,24 @@ def test_ones_own_send_shows_at_once_and_only_once() -> None:
     state.apply(told("message.edited", message=message(1, body="newer")))
     state.note_sent(message(1))
     assert [each["body"] for each in state.messages("thr_1")] == ["newer"]
+
+
+def test_a_changed_card_stands_in_its_messages_place() -> None:
+    state = State()
+    card = {"id": "crd_1", "message_id": "thr_1:2", "state": "pending", "version": 1}
+    state.apply(told("message.new", message=message(1)))
+    state.apply(told("message.new", message=message(2, kind="card", card=card)))
+    state.apply(told("message.new", message=message(3)))
+    paid = {**card, "state": "paid", "version": 2}
+    row = {"unread_count": 2, "needs_action": False}
+    state.apply(told("card.changed", card=paid, inbox=row))
+    assert [each.get("card") for each in state.messages("thr_1")] == [None, paid, None]
+    assert seqs(state) == [1, 2, 3]
+    assert state.inbox("thr_1") == row
+
+
+def test_a_changed_card_that_is_not_known_leaves_no_hole() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(9)))
+    state.apply(told("card.changed", card={"id": "crd_1", "message_id": "thr_1:2"}))
+    assert seqs(state) == [9]

@@ -155,6 +155,9 @@ def _of_row(row: Row, state: ThreadState, messages: Sequence[Item]) -> list[str]
         "read_id": member.read_id,
         "read_ms": member.read_ms,
         "activity_ms": last.created_at_ms if last else member.joined_ms,
+        "stage": state.stands.stage,
+        "open_cards": state.stands.open_cards,
+        "needs_action": user in state.stands.waits_for,
     }
     found = [
         f"{name} of the row is {getattr(packed, name)!r} and not {value!r}"

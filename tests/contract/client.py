@@ -110,6 +110,8 @@ class Client:
                 known[noun] = wire[noun]
         if "message" in wire:
             known["messages"][wire["message"]["id"]] = wire["message"]
+        if "card" in wire:
+            known["messages"][wire["card"]["message_id"]]["card"] = wire["card"]
         if "receipt" in wire:
             self._apply_receipt(known["thread"], wire["receipt"])
         if known["inbox"] is not None:

@@ -105,7 +105,7 @@ class Process:
         self.way = way
 
     async def say(self, thread_id: str, code: str) -> None:
-        await self.store._decisions.say(thread_id, code, {"n": 1})
+        await self.store.decisions.say(thread_id, code, {"n": 1})
 
     async def crashes(self, place: str, work: Coroutine[Any, Any, object]) -> None:
         self.way.at(place, crash)

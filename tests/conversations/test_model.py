@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -36,8 +37,8 @@ def message(author: str | None, body: str = "Hello") -> Message:
     return Message("msg_1", "thr_1", 1, author, "text", body, None, None, None, None, 0)
 
 
-def row(*, awaits_reply: bool = False) -> InboxRow:
-    flags = {"pinned": False, "starred": False, "needs_action": False}
+def row(*, awaits_reply: bool = False, **more: Any) -> InboxRow:
+    flags: dict[str, Any] = {"pinned": False, "starred": False, "needs_action": False, **more}
     return InboxRow(
         thread_id="thr_1",
         thread_kind="inquiry",
@@ -194,6 +195,21 @@ class TestState:
         assert state("inquiry", row(awaits_reply=True), 180 * DAY_MS + 1) == "archived"
         assert state("inquiry", row(awaits_reply=True), 180 * DAY_MS) == "awaiting_reply"
         assert state("inquiry", None) == "open"
+
+    def test_the_contract_comes_before_who_wrote_last(self) -> None:
+        def state(**more: Any) -> str:
+            return derive_state("project", row(awaits_reply=True, **more), 0, LIMITS)
+
+        assert state(stage="disputed", open_cards=1) == "disputed"
+        assert state(stage="completed", open_cards=1) == "pending_decision"
+        assert state(stage="completed") == "completed"
+        assert state(stage="confirmed") == "confirmed"
+        assert state(stage="cancelled") == "awaiting_reply"
+        assert derive_state("project", None, 0, LIMITS, stage="completed") == "completed"
+        assert derive_state("inquiry", None, 0, LIMITS, open_cards=1) == "pending_decision"
+        # What nobody has touched for long is put away, whatever it was.
+        late = derive_state("project", row(stage="disputed"), 180 * DAY_MS + 1, LIMITS)
+        assert late == "archived"
 
 
 class TestPreview:

@@ -155,7 +155,7 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Dem
     demo = start("--messages", "200")
     people, threads, messages = demo.counts()
     assert people == 15 + 2
-    assert threads == 15 + 5
+    assert threads == 19 + 5
     assert messages > 200
     before = demo.messages()
     assert {message["author_id"] for message in before} == {"maya", "theo"}
@@ -226,7 +226,7 @@ async def test_load_only_loads_says_what_there_is_and_ends(
         said.append(ran.stdout.splitlines())
         assert ("100% 100 of 100 messages" in ran.stderr) == (len(said) == 1)
     assert said[0][-1] == said[1][-1]
-    assert re.fullmatch(r"loaded: 17 people, 17 threads, \d+ messages", said[0][-1])
+    assert re.fullmatch(r"loaded: 17 people, 21 threads, \d+ messages", said[0][-1])
     assert "the messages of --seed 1 are there already; another seed adds more" in said[1]
 
 
@@ -241,9 +241,10 @@ async def test_load_only_loads_says_what_there_is_and_ends(
 )
 def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str) -> None:
     tokens = {"maya": "token of maya", "theo": "token of theo"}
-    sample = Sample("thr_1", tokens, people=5115, threads=25_015, messages=1_000_194)
+    sample = Sample("thr_1", tokens, 5115, 25_015, 1_000_194, bookings=13, open_cards=14)
     box = welcome(sample, host, 8000)
     assert f"{server_url}/docs\n" in box
     assert f"curl -s {server_url}/v1/threads/thr_1/messages" in box
     assert "MAYA=token of maya\n" in box
     assert "5,115 people, 25,015 threads, 1,000,194 messages" in box
+    assert "13 bookings are made, 14 cards wait" in box

@@ -1,25 +1,29 @@
 """What is in PostgreSQL after loading, by hand-written scenes and in bulk, recounted in SQL."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from greenroom.bootstrap import Rooms
 from greenroom.conversations.model import Cursor, as_last_message
+from greenroom.demo import cues as cues_module
 from greenroom.demo import sample as sample_module
 from greenroom.demo.bulk import load_bulk
 from greenroom.demo.crowd import Bulk
-from greenroom.demo.cues import cues
+from greenroom.demo.cues import cues, said_cues
+from greenroom.demo.deals import Deals
 from greenroom.demo.people import PEOPLE
 from greenroom.demo.sample import load_sample
-from greenroom.demo.script import latest_day, scenes, with_dates
+from greenroom.demo.script import latest_day, parse_scene, scenes, with_dates
+from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
 from greenroom.settings import Settings, load_settings
 
-from .places import DAY_MS, HOUR_MS, NOW_MS, Place, clock
+from .places import CONTRACT, DAY_MS, HOUR_MS, NOW_MS, Place, clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +58,8 @@ PROMISES = {
         select i.* from inbox_index i join thread t using (thread_id)
         left join message m on m.thread_id = i.thread_id and m.message_id = i.last_message_id
         where m.seq is distinct from t.last_seq or i.last_msg_ts <> t.last_msg_ts
-            or i.kind <> t.kind or i.needs_action
+            or i.kind <> t.kind or i.needs_action <> exists (select from card c
+                where c.thread_id = i.thread_id and c.is_open and i.user_id = any (c.waits_for))
             or i.awaits_reply <> (m.kind <> 'system' and m.sender_user is distinct from i.user_id)
         """,
     "whoever is in a thread has one inbox row and one head": """
@@ -173,7 +178,7 @@ async def test_loading_again_changes_nothing(
     assert await Place(settings, url).contents() == before
 
 
-@pytest.mark.parametrize("played", [1, 200])
+@pytest.mark.parametrize("played", [1, 300])
 async def test_a_load_that_was_cut_short_is_finished_by_the_next(
     settings: Settings,
     new_database: "NewDatabase",
@@ -194,6 +199,62 @@ async def test_a_load_that_was_cut_short_is_finished_by_the_next(
         assert await found.rows(said) == await expected.rows(said)
         marks = "select thread_id, user_id, last_read_id from thread_participant order by 1, 2"
         assert await found.rows(marks) == await expected.rows(marks)
+    found_there, wanted = [await Place(settings, url).contents() for url in (broken, whole)]
+    for what in CONTRACT:
+        assert found_there[what] == wanted[what], what
+
+
+@pytest.fixture
+def few_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [scene for scene in scenes() if scene.key in ("lookbook", "studio-day", "test-shoot")]
+    monkeypatch.setattr(cues_module, "scenes", lambda: few)
+
+
+@pytest.mark.usefixtures("few_scenes")
+async def test_money_that_was_promised_when_a_load_was_cut_short_moves_at_its_time(
+    settings: Settings, new_database: "NewDatabase", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, broken = Place(settings, await new_database()), Place(settings, await new_database())
+    assert await load_sample(settings, whole.url, clock=clock)
+    for runs in (0, 1, 2, 1, 2, 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(Deals, "run_worker", _dying_after(runs, Deals.run_worker))
+            with pytest.raises(Unavailable):
+                await load_sample(settings, broken.url, clock=clock)
+    assert await load_sample(settings, broken.url, clock=clock)
+    found, wanted = await broken.contents(), await whole.contents()
+    for what in (*CONTRACT, "message"):
+        assert found[what] == wanted[what], what
+
+
+def _dying_after(
+    runs: int, run_worker: Callable[[Deals], Awaitable[None]]
+) -> Callable[[Deals], Awaitable[None]]:
+    left = iter(range(runs))
+
+    async def run(deals: Deals) -> None:
+        if next(left, None) is None:
+            raise Unavailable
+        await run_worker(deals)
+
+    return run
+
+
+@pytest.mark.usefixtures("few_scenes")
+async def test_a_place_is_shared_on_the_last_day_and_forgotten_after_it(
+    settings: Settings, new_database: "NewDatabase"
+) -> None:
+    shared = "select state, payload::text from card where type = 'location' order by created_at"
+    found = []
+    for hours in (0, 2):
+        place = Place(settings, await new_database())
+        await load_sample(settings, place.url, clock=lambda: NOW_MS + hours * HOUR_MS)  # noqa: B023
+        found.append(await place.rows(shared))
+    ended = ("ended", "{}")
+    assert found[0] == [ended, ended]
+    assert found[1][0] == ended
+    assert found[1][1][0] == "active"
+    assert '"lat": 53.7936' in found[1][1][1]
 
 
 async def test_tried_out_limits_do_not_stop_the_sample(
@@ -203,6 +264,8 @@ async def test_tried_out_limits_do_not_stop_the_sample(
         settings,
         limits=dataclasses.replace(Limits(), body_characters=5, verified_starts_per_day=1),
         require_job=True,
+        payments_url="http://127.0.0.1:1",
+        cancellation_policy="0:100",
     )
     assert await load_sample(tight, await new_database(), clock=clock)
 
@@ -273,4 +336,37 @@ def test_scenes_name_people_who_exist_and_give_each_of_them_something() -> None:
 
 def test_dates_in_what_people_say_are_real_dates() -> None:
     day = date(2027, 1, 15)
-    assert with_dates("On {+16} or {-1s}.", day) == "On Sunday 31 January or Thu 14 Jan."
+    rome = ZoneInfo("Europe/Rome")
+    assert with_dates("On {+16} or {-1s}.", day, rome) == "On Sunday 31 January or Thu 14 Jan."
+    assert with_dates('"{-1d}"', day, rome) == '"2027-01-14"'
+    assert with_dates("{+200T07:30}", day, rome) == "2027-08-03T07:30:00+02:00"
+
+
+HEAD = (
+    "subject: S\nkind: inquiry\nfrom: maya\nto: theo\nrole_context: photographer\ncity: Leeds\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        "-1 10:00 maya\n",
+        "-1 10:00 maya reads\n    what\n",
+        "-1 10:00 maya shouts\n    HELLO\n",
+        "-1 10:00 maya books\n    {}\n",
+        "* -1 10:00 cards extras\n    {}\n",
+        "-1 10:00 theo cards extras\n",
+        "-1 10:00 theo cards extras\n    [1]\n",
+        "-1 10:00 theo cards extras\n    {items}\n",
+        "-1 10:00 theo accepts 1\n    yes\n",
+        "1 10:00 theo\n    from the future\n",
+    ],
+)
+def test_a_scene_that_cannot_be_played_is_refused_when_it_is_read(play: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 (of JSON as well)
+        parse_scene("scene", HEAD + play)
+
+
+def test_the_last_that_happens_is_something_said() -> None:
+    """By that the load knows that the sample is whole."""
+    assert cues(1, latest_day(NOW_MS))[-1] == said_cues(1, latest_day(NOW_MS))[-1]

@@ -25,6 +25,22 @@ NOWHERE = {
     "thread_id": "thr_019e33c9ac00zzzzzzzzzzzzzz",
     "message_id": "msg_019e33c9ac00zzzzzzzzzzzzzz",
     "user_id": "nobody.at.all",
+    "booking_id": "lbg_019e33c9ac00zzzzzzzzzzzzzz",
+    "document_id": "doc_019e33c9ac00zzzzzzzzzzzzzz",
+    "manifest_id": "man_019e33c9ac00zzzzzzzzzzzzzz",
+    "leg_file": "leg_019e33c9ac00zzzzzzzzzzzzzz.ics",
+    "card_id": "crd_019e33c9ac00zzzzzzzzzzzzzz",
+    "action": "accept",
+}
+SHA256 = "ab" * 32
+A_CARD = {
+    "type": "propose_time",
+    "payload": {"start": "2027-05-01T10:00:00Z", "end": "2027-05-01T12:00:00Z", "timezone": "UTC"},
+}
+A_MANIFEST = {
+    "items": [
+        {"name": "a.zip", "bytes": 1, "sha256": SHA256, "url": "https://files.example/a.zip"},
+    ]
 }
 VOLATILE = ("x-correlation-id", "date")
 
@@ -42,6 +58,17 @@ BODIES: dict[str, Any] = {
     "unblock_user": None,
     "set_typing": {"on": True},
     "get_presence": None,
+    "get_booking": None,
+    "get_document": None,
+    "add_manifest": A_MANIFEST,
+    "get_manifest": None,
+    "get_leg_file": None,
+    "get_card": None,
+    "create_card": A_CARD,
+    "act_on_card": {"version": 1},
+    "get_panel_expenses": None,
+    "get_panel_docs": None,
+    "get_panel_actions": None,
 }
 # Their ids are secrets of whoever has them, and their answers the same whatever the id.
 ANSWER_NOTHING = {"renew_stream"}
@@ -61,9 +88,11 @@ class Asked:
         self._heard: list[str] = []
 
     async def listen_to(self, rooms: Rooms) -> None:
-        for pool in rooms._kept.pools:
-            async with pool.acquire() as connection:
+        for pool in (*rooms._kept.pools, rooms._ledger_pool):
+            connections = [await pool.acquire() for _ in range(pool.get_max_size())]
+            for connection in connections:
                 connection.add_query_logger(self._hear_statement)
+                await pool.release(connection)
         if isinstance(rooms.store, DynamoConversations):
             self._listen_to_requests(rooms.store._table._client)
 
@@ -110,6 +139,7 @@ async def scene(api: Api) -> Scene:
     ann, bob, carl, dora, emil = await api.people("ann", "bob", "carl", "dora", "emil")
     started = await ann.start(bob)
     thread_id = started["thread"]["id"]
+    agreed = await agree(api, ann, bob, thread_id)
     await api.backend.put("/v1/users/friend", {"display_name": "Friend"})
     await api.backend.add(thread_id, dora.id, "host")
     await dora.leave(thread_id)
@@ -119,11 +149,42 @@ async def scene(api: Api) -> Scene:
         f"/v1/threads/{thread_id}/participants", {"user_id": emil.id, "role": "host"}
     )
     assert answer.status_code == 200
-    ids = {"thread_id": thread_id, "message_id": started["message"]["id"], "user_id": bob.id}
+    ids = {
+        **agreed,
+        "thread_id": thread_id,
+        "message_id": started["message"]["id"],
+        "user_id": bob.id,
+        "action": "accept",
+    }
     outsiders = dict(zip(OUTSIDERS, (carl, dora, emil), strict=True))
     for each in outsiders.values():
         assert (await each.get("/v1/me")).status_code == 200
     return Scene(ids, outsiders)
+
+
+async def agree(api: Api, ann: Person, bob: Person, thread_id: str) -> dict[str, str]:
+    """Ann books Bob; there is a document, a list of deliverables and a card. The ids of it all."""
+    leg = {
+        "seller": bob.id,
+        "title": "A shoot",
+        "start": "2027-06-01T10:00:00Z",
+        "end": "2027-06-01T12:00:00Z",
+        "timezone": "UTC",
+        "price_cents": 0,
+    }
+    new = {"buyer": ann.id, "currency": "EUR", "thread_id": thread_id, "legs": [leg]}
+    booking = (await api.backend.post("/v1/bookings", new)).json()["booking"]
+    path, thread = f"/v1/bookings/{booking['id']}", f"/v1/threads/{thread_id}"
+    confirmed = (await api.backend.call("POST", f"{path}/confirm")).json()["booking"]
+    assert confirmed["state"] == "confirmed"
+    document = {"title": "Model release", "sha256": SHA256, "signers": [ann.id]}
+    return {
+        "booking_id": booking["id"],
+        "leg_file": f"{booking['legs'][0]['id']}.ics",
+        "document_id": (await api.backend.post(f"{path}/documents", document)).json()["id"],
+        "manifest_id": (await bob.post(f"{thread}/manifests", A_MANIFEST)).json()["id"],
+        "card_id": (await bob.post(f"{thread}/cards", A_CARD)).json()["card"]["id"],
+    }
 
 
 @pytest.fixture(scope="module")

@@ -155,9 +155,11 @@ async def test_a_restore_under_load_is_whole(
     async with Rooms(rooms.settings, empty_database, clock=api.clock) as running:
         stopping = asyncio.Event()
         writers = [asyncio.create_task(start_threads(running, n, stopping)) for n in range(3)]
-        for _ in range(3):
-            await put_back(empty_database, kept)
-        stopping.set()
+        try:
+            for _ in range(3):
+                await put_back(empty_database, kept)
+        finally:
+            stopping.set()
         await asyncio.gather(*writers)
         assert await faults(running) == []
 

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator  # type: ignore[import-untyped]
 
 from greenroom.conversations.model import EventType
+from greenroom.kernel.clock import rfc3339
 from greenroom.realtime.asyncapi import ANSWERS, NOUNS
 from greenroom.realtime.frames import ClientFrame
 from greenroom.realtime.model import CloseCode
@@ -67,6 +68,11 @@ async def test_events_are_as_it_says(api: Api, document: Json) -> None:
     await bob.edit(message, "Hello again")
     await bob.remove(message)
     await bob.read(thread_id, (await ann.send(thread_id))["id"])
+    start = api.clock() + 86_400_000
+    payload = {"start": rfc3339(start), "end": rfc3339(start + 3_600_000), "timezone": "UTC"}
+    new = {"type": "propose_time", "payload": payload}
+    card = (await bob.post(f"/v1/threads/{thread_id}/cards", new)).json()["card"]
+    await ann.post(f"/v1/cards/{card['id']}/decline", {"version": 1})
     await api.backend.add(thread_id, carl.id, "host")
     await carl.leave(thread_id)
     events = [*await ann.sync(), *await carl.sync(), *await ann.sync("another-1")]

@@ -375,6 +375,7 @@ class HttpApp:
             exchange.corr_id,
             route.name,
             headers,
+            raw,
         )
 
     def refuse_unread(self, problem: Problem) -> bytes:

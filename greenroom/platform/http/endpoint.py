@@ -52,6 +52,8 @@ class Call:
     route: str = ""
     """The endpoint's method and path as it is written, such as `POST /v1/threads`."""
     headers: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
+    raw: bytes = field(default=b"", repr=False)
+    """The body as it came, for signatures over it."""
 
     def header(self, name: str) -> str | None:
         """For the few calls whose meaning is in a header, such as `If-Match`."""

@@ -1,6 +1,15 @@
 /** What the client knows of the person's threads, and how an event changes it. Pure. */
 
-import type { FeedEvent, InboxRow, Mark, Message, Placement, Thread, ThreadItem } from './types.js';
+import type {
+  Card,
+  FeedEvent,
+  InboxRow,
+  Mark,
+  Message,
+  Placement,
+  Thread,
+  ThreadItem,
+} from './types.js';
 
 export const MESSAGES_KEPT = 50;
 export const THREADS_WITH_MESSAGES = 50;
@@ -43,6 +52,7 @@ export function applyEvent(state: State, event: FeedEvent): State {
   }
   const isNew = event.type === 'message.new';
   if (event.message) known = withMessages(known, [event.message], isNew);
+  if (event.card) known = withCard(known, event.card);
   return put(state, id, known, isNew);
 }
 
@@ -122,8 +132,15 @@ function withMessages(known: ThreadState, messages: readonly Message[], add: boo
   return { ...known, messages: sorted.slice(-MESSAGES_KEPT) };
 }
 
-/** Later forms of a message sort later: sent, edited, edited again, deleted. */
+/** A card is shown by its message; one that is not among those kept shows nowhere. */
+function withCard(known: ThreadState, card: Card): ThreadState {
+  const shown = known.messages.find((each) => each.id === card.message_id);
+  return shown ? withMessages(known, [{ ...shown, card }], false) : known;
+}
+
+/** Later forms of a message sort later: sent, edited, edited again, deleted. A card has a number. */
 function version(message: Message): string {
+  if (message.card) return String(message.card.version).padStart(12, '0');
   return message.deleted_at ? `2${message.deleted_at}` : `1${message.edited_at ?? ''}`;
 }
 

@@ -37,6 +37,39 @@ export interface SystemNotice {
   params: Record<string, unknown>;
 }
 
+/** Something that the viewer can do with a card now; `input` is a JSON Schema of what it takes. */
+export interface CardAction {
+  action: string;
+  label: string;
+  style: 'primary' | 'secondary' | 'danger';
+  input: Record<string, unknown> | null;
+}
+
+/** A card as it is now. Buttons are drawn from `available_actions`, which are the viewer's own. */
+export interface Card {
+  id: string;
+  thread_id: string;
+  message_id: string | null;
+  type: string;
+  state: string;
+  version: number;
+  payload: Record<string, unknown>;
+  totals: Record<string, unknown>;
+  created_by: string;
+  buyer: string | null;
+  seller: string | null;
+  group_id: string | null;
+  leg_id: string | null;
+  answers_card: string | null;
+  waits_for: string[];
+  expires_at: string | null;
+  created_at: string;
+  updated_at: string;
+  available_actions: CardAction[];
+  labels?: { title: string; state: string };
+  signers?: Record<string, unknown>[];
+}
+
 /** `client_id` is there for its author only. A deleted message keeps its place, empty. */
 export interface Message {
   id: string;
@@ -51,6 +84,7 @@ export interface Message {
   created_at: string;
   edited_at: string | null;
   deleted_at: string | null;
+  card?: Card | null;
   client_id?: string;
 }
 
@@ -62,6 +96,7 @@ export interface LastMessage {
   system: SystemNotice | null;
   created_at: string;
   deleted_at: string | null;
+  card_type?: string | null;
 }
 
 /** The viewer's own row for a thread. */
@@ -114,6 +149,7 @@ export type FeedEventType =
   | 'message.new'
   | 'message.edited'
   | 'message.deleted'
+  | 'card.changed'
   | 'receipt'
   | 'thread.changed'
   | 'inbox.changed'
@@ -126,6 +162,7 @@ export interface FeedEvent {
   at: string;
   thread_id?: string;
   message?: Message;
+  card?: Card;
   inbox?: InboxRow;
   thread?: Thread;
   receipt?: Receipt;

@@ -16,7 +16,7 @@ import {
 } from '../src/state.js';
 import type { FeedEvent, Message } from '../src/types.js';
 import { chance } from './fakes.js';
-import { AT, event, message, messageId, participant, row, thread } from './things.js';
+import { AT, card, event, message, messageId, participant, row, thread } from './things.js';
 
 const LATER = '2027-01-15T09:00:00.000Z';
 
@@ -177,4 +177,26 @@ test('the inbox shows pinned threads first, then the latest', () => {
 test('an event of a kind that is not known yet changes nothing', () => {
   const unknown = { ...event('receipt'), type: 'card.changed' } as unknown as FeedEvent;
   assert.deepEqual(known(applyEvent(after(told(1)), unknown)), known(after(told(1))));
+});
+
+test('a changed card stands in its message and brings the row along', () => {
+  const shown = message(2, { kind: 'card', card: card(2) });
+  const paid = card(2, { state: 'paid', version: 2 });
+  const state = after(
+    event('message.new', { message: message(1) }),
+    event('message.new', { message: shown }),
+    event('card.changed', { card: paid, inbox: row('thr_1', { needs_action: true }) }),
+  );
+  assert.deepEqual(known(state).messages, [message(1), { ...shown, card: paid }]);
+  assert.equal(known(state).inbox?.needs_action, true);
+  const stale = mergeMessages(state, 'thr_1', [shown], true);
+  assert.deepEqual(known(stale).messages[1]?.card, paid);
+});
+
+test('a changed card whose message is not kept changes no message', () => {
+  const state = after(
+    event('message.new', { message: message(9) }),
+    event('card.changed', { card: card(2) }),
+  );
+  assert.deepEqual(known(state).messages, [message(9)]);
 });

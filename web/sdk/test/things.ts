@@ -1,6 +1,6 @@
 /** Messages, threads and rows to talk about. */
 
-import type { FeedEvent, InboxRow, Message, Participant, Thread } from '../src/types.js';
+import type { Card, FeedEvent, InboxRow, Message, Participant, Thread } from '../src/types.js';
 
 export const AT = '2027-01-15T08:00:00.000Z';
 
@@ -22,6 +22,32 @@ export function message(seq: number, more: Partial<Message> = {}): Message {
     created_at: AT,
     edited_at: null,
     deleted_at: null,
+    ...more,
+  };
+}
+
+/** The card that message number `seq` shows. */
+export function card(seq: number, more: Partial<Card> = {}): Card {
+  return {
+    id: `crd_${seq}`,
+    thread_id: 'thr_1',
+    message_id: messageId(seq),
+    type: 'extras',
+    state: 'pending',
+    version: 1,
+    payload: {},
+    totals: {},
+    created_by: 'mia',
+    buyer: 'ben',
+    seller: 'mia',
+    group_id: null,
+    leg_id: null,
+    answers_card: null,
+    waits_for: ['ben'],
+    expires_at: null,
+    created_at: AT,
+    updated_at: AT,
+    available_actions: [],
     ...more,
   };
 }

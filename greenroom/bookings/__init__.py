@@ -1,0 +1,1 @@
+"""Bookings and money: the contract's source of truth, always in PostgreSQL."""

@@ -1,0 +1,54 @@
+"""The thread of a booking: a new one for a booking that brings none, and what the backend sees."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from greenroom.conversations.model import (
+    Draft,
+    Role,
+    ThreadDraft,
+    ThreadKind,
+    normalise_body,
+)
+from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.wire import ThreadView, Views
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.errors import Internal
+from greenroom.kernel.ids import Randomness, make_id
+from greenroom.kernel.limits import Limits
+from greenroom.platform.idempotency import Kept
+
+
+class BookingThreads:
+    def __init__(
+        self, store: ConversationStore, *, clock: Clock, randomness: Randomness, limits: Limits
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._randomness = randomness
+        self._limits = limits
+
+    async def open(self, buyer: str, sellers: Sequence[str], subject: str, key: str) -> str:
+        """An inquiry from the buyer that names what is to be booked. The same key again is the same
+        thread. The limit of new conversations is for people: this is your backend's doing."""
+        now_ms = self._clock()
+        draft = ThreadDraft(
+            make_id("thr", now_ms, self._randomness()),
+            ThreadKind.INQUIRY,
+            buyer,
+            {buyer: Role.BUYER, **dict.fromkeys(sellers, Role.SELLER)},
+            subject[: self._limits.subject_characters],
+        )
+        first = Draft(key, normalise_body(subject, self._limits), None)
+        started = await self._store.start_thread(draft, first, ())
+        if isinstance(started, Kept):
+            raise Internal
+        return started.thread.id
+
+    async def show(self, buyer: str, thread_id: str) -> ThreadView | None:
+        """The thread as the marketplace's backend sees it, which has no inbox."""
+        found = await self._store.thread(buyer, thread_id)
+        if found is None:
+            return None
+        thread = replace(found[0], inbox=None)
+        return Views(None, self._clock(), self._limits).thread(thread)

@@ -1,0 +1,241 @@
+"""The calls about bookings, documents, cards and the panel, and what they need to be made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from greenroom.bookings.signatures import HEADER, sign
+from greenroom.contract import payments_secret
+
+from .matrix import MISSING, Entry, Request, Scene, missing, of, of_thread
+
+if TYPE_CHECKING:
+    from conftest import Json
+
+SHA256 = "ab" * 32
+
+
+def new_booking(scene: Scene, price_cents: int = 0, **more: Any) -> Json:
+    leg = {
+        "seller": scene.bob.id,
+        "title": "A shoot",
+        "start": "2027-06-01T10:00:00+02:00",
+        "end": "2027-06-01T12:00:00+02:00",
+        "timezone": "Europe/Vienna",
+        "price_cents": price_cents,
+    }
+    booking = {"buyer": scene.ann.id, "currency": "EUR", "thread_id": scene.thread_id}
+    return {**booking, "legs": [leg], **more}
+
+
+async def propose(scene: Scene) -> None:
+    await _propose(scene, 10_000)
+
+
+async def _propose(scene: Scene, price_cents: int) -> None:
+    answer = await scene.api.backend.post("/v1/bookings", new_booking(scene, price_cents))
+    assert answer.status_code == 201, answer.text
+    booking = answer.json()["booking"]
+    scene.ids["booking_id"] = booking["id"]
+    scene.ids["leg_file"] = f"{booking['legs'][0]['id']}.ics"
+
+
+async def confirm(scene: Scene) -> None:
+    """What costs nothing is confirmed at once."""
+    await _propose(scene, 0)
+    path = f"/v1/bookings/{scene.ids['booking_id']}/confirm"
+    answer = await scene.api.backend.call("POST", path)
+    assert answer.json()["booking"]["state"] == "confirmed", answer.text
+
+
+async def cancel(scene: Scene) -> None:
+    path = f"/v1/bookings/{scene.ids['booking_id']}/cancel"
+    assert (await scene.api.backend.post(path, {})).status_code == 200
+
+
+async def take_the_time(scene: Scene) -> None:
+    """Bob has another booking at the same time, with Dora."""
+    start = {"buyer": scene.dora.id, "thread_id": None}
+    answer = await scene.api.backend.post("/v1/bookings", {**new_booking(scene), **start})
+    path = f"/v1/bookings/{answer.json()['booking']['id']}/confirm"
+    assert (await scene.api.backend.call("POST", path)).status_code == 200
+
+
+def a_document(scene: Scene) -> Json:
+    return {"title": "Model release", "sha256": SHA256, "signers": [scene.ann.id]}
+
+
+async def add_document(scene: Scene) -> None:
+    await confirm(scene)
+    path = f"/v1/bookings/{scene.ids['booking_id']}/documents"
+    scene.ids["document_id"] = (await scene.api.backend.post(path, a_document(scene))).json()["id"]
+
+
+def a_manifest(_: Scene) -> Json:
+    item = {"name": "a.zip", "bytes": 1, "sha256": SHA256, "url": "https://files.example/a.zip"}
+    return {"items": [item]}
+
+
+async def add_manifest(scene: Scene) -> None:
+    await confirm(scene)
+    path = f"/v1/threads/{scene.thread_id}/manifests"
+    scene.ids["manifest_id"] = (await scene.ann.post(path, a_manifest(scene))).json()["id"]
+
+
+def a_card(**payload: Any) -> Json:
+    times = {"start": "2027-05-01T10:00:00Z", "end": "2027-05-01T12:00:00Z", "timezone": "UTC"}
+    return {"type": "propose_time", "payload": {**times, **payload}}
+
+
+async def get_a_card(scene: Scene) -> None:
+    """Bob proposes a time to Ann."""
+    answer = await scene.bob.post(f"/v1/threads/{scene.thread_id}/cards", a_card())
+    assert answer.status_code == 201, answer.text
+    scene.ids |= {"card_id": answer.json()["card"]["id"], "action": "accept"}
+
+
+async def let_it_expire(scene: Scene) -> None:
+    scene.api.clock.advance(days=8)
+
+
+async def make_calendar(scene: Scene) -> None:
+    url = (await scene.ann.call("POST", "/v1/me/calendar")).json()["url"]
+    scene.ids["secret_file"] = url.rpartition("/")[2]
+
+
+def payment_event(scene: Scene) -> Request:
+    """Of a payment that is not ours, which is nobody's fault."""
+    operation = {"key": "not-ours", "id": "op_1", "status": "succeeded"}
+    event = {"id": f"evt_{scene.ann.id}", "type": "operation.succeeded", "operation": operation}
+    body = httpx.Request("POST", "http://x", json=event).content
+    secret = payments_secret(scene.api.rooms.settings)
+    signature = sign(secret, body, at_s=scene.api.clock() // 1000)
+    return Request(json=event, headers={HEADER: signature})
+
+
+async def promote(scene: Scene) -> None:
+    path = f"/v1/threads/{scene.thread_id}/promote"
+    await scene.api.backend.post(path, {"leg_id": "leg_other"})
+
+
+CONTRACT: dict[str, Entry] = {
+    "create_booking": Entry(
+        lambda s: Request(json=new_booking(s)),
+        status=201,
+        repeated=409,
+        wrong=lambda s: Request(json=new_booking(s)),
+        code="ACTION_INVALID_STATE",
+        spoil=promote,
+        other=lambda _: {"currency": "USD"},
+    ),
+    "confirm_booking": Entry(
+        lambda s: of(s, "booking_id"),
+        repeated=409,
+        wrong=lambda s: of(s, "booking_id"),
+        code="ACTION_CONFLICT",
+        spoil=take_the_time,
+        elsewhere={"booking_id": MISSING["booking_id"]},
+        prepare=propose,
+    ),
+    "cancel_booking": Entry(
+        lambda s: of(s, "booking_id", json={"by": "seller"}),
+        repeated=409,
+        wrong=lambda s: of(s, "booking_id", json={"by": "seller"}),
+        code="ACTION_INVALID_STATE",
+        spoil=cancel,
+        other=lambda _: {"by": "buyer"},
+        prepare=confirm,
+    ),
+    "get_booking": Entry(
+        lambda s: of(s, "booking_id"),
+        wrong=missing("booking_id"),
+        code="NOT_FOUND",
+        prepare=propose,
+    ),
+    "add_document": Entry(
+        lambda s: of(s, "booking_id", json=a_document(s)),
+        status=201,
+        repeated=201,
+        wrong=lambda s: of(s, "booking_id", json={**a_document(s), "leg_id": "leg_other"}),
+        code="NOT_FOUND",
+        other=lambda _: {"title": "Another"},
+        prepare=confirm,
+    ),
+    "get_document": Entry(
+        lambda s: of(s, "document_id"),
+        wrong=missing("document_id"),
+        code="NOT_FOUND",
+        prepare=add_document,
+    ),
+    "add_manifest": Entry(
+        lambda s: of_thread(s, a_manifest(s)),
+        status=201,
+        repeated=201,
+        wrong=lambda s: of_thread(s, {**a_manifest(s), "leg_id": "leg_other"}),
+        code="NOT_FOUND",
+        other=lambda s: {"leg_id": s.ids["leg_file"].removesuffix(".ics")},
+        prepare=confirm,
+    ),
+    "get_manifest": Entry(
+        lambda s: of(s, "manifest_id"),
+        wrong=missing("manifest_id"),
+        code="NOT_FOUND",
+        prepare=add_manifest,
+    ),
+    "get_leg_file": Entry(
+        lambda s: of(s, "leg_file"),
+        wrong=lambda s: Request({"leg_file": s.ids["leg_file"].removesuffix(".ics")}),
+        code="NOT_FOUND",
+        prepare=confirm,
+    ),
+    "make_calendar": Entry(lambda _: Request(), status=201, repeated=201),
+    "get_calendar": Entry(
+        lambda s: of(s, "secret_file"),
+        wrong=lambda s: Request({"secret_file": s.ids["secret_file"].upper()}),
+        code="NOT_FOUND",
+        prepare=make_calendar,
+    ),
+    "take_payment_event": Entry(
+        payment_event,
+        wrong=lambda s: replace(payment_event(s), headers={HEADER: "t=0,v1=00"}),
+        code="INVALID_REQUEST",
+    ),
+    "get_catalogue": Entry(
+        lambda _: Request(query={"locale": "de"}),
+        wrong=lambda _: Request(query={"locale": "german"}),
+        code="INVALID_REQUEST",
+    ),
+    "get_card": Entry(
+        lambda s: of(s, "card_id"), wrong=missing("card_id"), code="NOT_FOUND", prepare=get_a_card
+    ),
+    "create_card": Entry(
+        lambda s: of_thread(s, a_card()),
+        status=201,
+        repeated=201,
+        wrong=lambda s: of_thread(s, {"type": "cancel", "payload": {"reason": "Rain"}}),
+        code="CARD_INVALID",
+        other=lambda _: a_card(note="By the sea"),
+    ),
+    "act_on_card": Entry(
+        lambda s: of(s, "card_id", "action", json={"version": 1}),
+        repeated=409,
+        wrong=lambda s: of(s, "card_id", "action", json={"version": 1}),
+        code="CARD_EXPIRED",
+        spoil=let_it_expire,
+        other=lambda _: {"version": 2},
+        prepare=get_a_card,
+        misspelt=(422, "CARD_INVALID"),
+    ),
+    "get_panel_expenses": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=confirm
+    ),
+    "get_panel_docs": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=add_document
+    ),
+    "get_panel_actions": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=get_a_card
+    ),
+}

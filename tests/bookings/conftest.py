@@ -1,0 +1,28 @@
+"""A stage for bookings, on conversations in PostgreSQL unless a module says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from greenroom.bootstrap import Rooms
+
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from conftest import FakeClock
+
+
+@pytest.fixture(scope="module")
+def conversations() -> str:
+    return "postgres"
+
+
+@pytest.fixture
+async def stage(rooms: Rooms, pool: asyncpg.Pool, clock: FakeClock) -> AsyncIterator[Stage]:
+    opened = Stage(rooms, pool, clock)
+    yield opened
+    await opened.check_ledger()

@@ -1,0 +1,54 @@
+"""The product with a payment provider that outlives it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from greenroom.bookings.sandbox import Sandbox
+from greenroom.platform.backoff import Backoff
+
+from .site import SECRET, Site
+
+if TYPE_CHECKING:
+    from conftest import Api, FakeClock
+
+    from greenroom.settings import Settings
+
+AT_ONCE = Backoff(base_ms=0, cap_ms=0, attempts=3)
+
+
+@pytest.fixture(scope="module")
+async def sandbox(
+    tmp_path_factory: pytest.TempPathFactory, clock: FakeClock
+) -> AsyncIterator[Sandbox]:
+    file = tmp_path_factory.mktemp("provider") / "sandbox.db"
+    async with Sandbox(file, secret=SECRET, clock=clock, backoff=AT_ONCE) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def settings(settings: Settings, sandbox: Sandbox) -> Settings:
+    return replace(settings, payments_url=sandbox.url, payments_secret=SECRET)
+
+
+@pytest.fixture(scope="module")
+def site(
+    api: Api, pool: asyncpg.Pool, sandbox: Sandbox, settings: Settings, database_url: str
+) -> Site:
+    return Site(api, pool, sandbox, settings, database_url)
+
+
+@pytest.fixture
+def seed() -> random.Random:
+    """Printed with a failure, as pytest shows what a failed test wrote."""
+    given = os.environ.get("GREENROOM_SEED")
+    number = int(given) if given else random.SystemRandom().randrange(1 << 32)
+    print(f"replay with GREENROOM_SEED={number}")
+    return random.Random(number)

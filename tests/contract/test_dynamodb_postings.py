@@ -1,0 +1,210 @@
+"""What the contract posts shows in a conversation on DynamoDB once, whoever dies on the way, and
+whichever of the two databases is away meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import asyncpg
+import pytest
+
+from greenroom.conversations.keys_dynamodb import card_key, card_place_key
+from greenroom.conversations.postings import Notice, Posted, Posting, Promotion, Standing
+from greenroom.conversations.postings_dynamodb import DynamoPostings
+from greenroom.platform.dynamodb.credentials import Access
+
+from .deaths import (
+    AFTER_CHANGE,
+    AFTER_DONE,
+    BEFORE_CHANGE,
+    BEFORE_DONE,
+    Process,
+    Site,
+    lose_connection,
+    open_site,
+)
+from .posting import Ledger, cards_in, row_of, shadow
+from .world import Seed, say, whole_thread
+
+Person = Callable[[], str]
+
+ON_THE_WAY = (BEFORE_CHANGE, AFTER_CHANGE, BEFORE_DONE, AFTER_DONE)
+
+
+@pytest.fixture
+async def site(
+    dynamodb_access: Access, dynamodb_table: str, pool: asyncpg.Pool, seed: Seed
+) -> AsyncIterator[Site]:
+    async with open_site(dynamodb_access, dynamodb_table, pool, seed) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def process(site: Site) -> Process:
+    return await site.process()
+
+
+def ledger_at(process: Process, pool: asyncpg.Pool) -> Ledger:
+    store = process.store
+    return Ledger(pool, DynamoPostings(store.parts[0], store.decisions, process.ledger))
+
+
+def everything(thread_id: str, ada: str, ben: str) -> Posting:
+    return Posting(
+        thread_id,
+        ada,
+        promotes=Promotion("lbg_1", None),
+        new_card=shadow(ada, lat=52.5),
+        notices=(Notice("booking.confirmed"),),
+        standing=Standing("confirmed", 1, frozenset({ben})),
+    )
+
+
+async def check_shown_once(
+    site: Site, process: Process, thread_id: str, people: tuple[str, ...]
+) -> None:
+    for viewer in people:
+        found = await whole_thread(process.store, viewer, thread_id)
+        said = [each.system["code"] if each.system else each.kind for each in found]
+        assert said == ["text", "thread.promoted", "card", "booking.confirmed"]
+        assert await site.told(process, viewer) == ["thread.changed", *["message.new"] * 3]
+        row = await row_of(process.store, viewer, thread_id)
+        assert (row.stage, row.open_cards) == ("confirmed", 1)
+        assert row.needs_action == (viewer == people[1])
+    assert await process.ledger.pending_in(thread_id, 9) == []
+
+
+async def kept_of(pool: asyncpg.Pool, posted: Posted) -> str:
+    data: str = await pool.fetchval("select data from decision where id = $1", posted.decision_id)
+    return data
+
+
+@pytest.mark.parametrize("death", ["crashes", "is_cancelled"])
+@pytest.mark.parametrize("place", ON_THE_WAY)
+async def test_what_was_posted_shows_once(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person, place: str, death: str
+) -> None:
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    ledger = ledger_at(process, pool)
+    posted = await ledger.post(everything(thread_id, ada, ben), shows=False)
+    await getattr(process, death)(place, _show(ledger, posted))
+
+    other = await site.later()
+    await other.store.settle()
+    await check_shown_once(site, other, thread_id, (ada, ben))
+    # Whoever comes late with the same changes nothing.
+    late = ledger_at(other, pool)
+    await late.postings.show([posted])
+    assert posted.message is not None
+    assert posted.message.kind == "card"
+    await other.store.settle()
+    await check_shown_once(site, other, thread_id, (ada, ben))
+
+
+async def _show(ledger: Ledger, posted: Posted) -> None:
+    await ledger.postings.show([posted])
+
+
+async def test_an_outage_after_the_commit_is_mended_once(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    process.way.at(BEFORE_CHANGE, lose_connection)
+    posted = await ledger_at(process, pool).post(everything(thread_id, ada, ben))
+    assert posted.message is None
+    assert await cards_in(process.store, ben, thread_id) == []
+    assert "52.5" in await kept_of(pool, posted)
+    other = await site.later()
+    await other.store.settle()
+    await check_shown_once(site, other, thread_id, (ada, ben))
+    await other.store.settle()
+    await check_shown_once(site, other, thread_id, (ada, ben))
+    # The ledger does not keep what people shared for a while.
+    assert await kept_of(pool, posted) == "{}"
+
+
+async def test_a_decision_carried_out_twice_changes_nothing(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    ledger = ledger_at(process, pool)
+    await ledger.post(everything(thread_id, ada, ben), shows=False)
+    others = [await site.process() for _ in range(3)]
+    await asyncio.gather(*(each.store.decisions.carry_out_in(thread_id) for each in others))
+    await check_shown_once(site, process, thread_id, (ada, ben))
+
+
+async def test_later_postings_wait_for_earlier_ones(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    ledger, card = ledger_at(process, pool), shadow(ada)
+    await ledger.post(Posting(thread_id, ada, new_card=card), shows=False)
+    changed = shadow(ada, state="declined", version=2, card_id=card.card_id)
+    await ledger.post(Posting(thread_id, ben, changed_card=changed))
+    assert await site.told(process, ada) == ["message.new", "card.changed"]
+    [message] = await cards_in(process.store, ada, thread_id)
+    assert message.card == changed.card
+
+
+async def test_deeds_in_one_thread_see_what_the_one_before_decided(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    """Without a row of the thread in this database, a lock of its own keeps them in order."""
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    ledger = ledger_at(process, pool)
+
+    async def deed() -> None:
+        async with pool.acquire() as conn, conn.transaction():
+            await ledger.postings.access(conn, thread_id, ada)
+            decided = await conn.fetchval(
+                "select count(*) from decision where thread_id = $1", thread_id
+            )
+            await ledger.postings.post(
+                conn,
+                Posting(thread_id, ada, new_card=shadow(ada), standing=Standing(None, decided + 1)),
+            )
+
+    await asyncio.gather(*(deed() for _ in range(6)))
+    await process.store.decisions.carry_out_in(thread_id)
+    assert (await row_of(process.store, ben, thread_id)).open_cards == 6
+    assert len(await cards_in(process.store, ben, thread_id)) == 6
+
+
+async def test_a_card_whose_author_left_meanwhile_comes_all_the_same(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    ada, ben, cleo = person(), person(), person()
+    thread_id = await site.thread(process, ada, ben, cleo)
+    posting = Posting(thread_id, cleo, new_card=shadow(cleo))
+    posted = await ledger_at(process, pool).post(posting, shows=False)
+    await process.store.remove_participant(None, thread_id, cleo)
+    await ledger_at(process, pool).postings.show([posted])
+    [message] = await cards_in(process.store, ben, thread_id)
+    assert message.author_id == cleo
+    assert await process.store.thread(cleo, thread_id) is None
+
+
+async def test_a_card_has_one_shadow_and_one_place(
+    site: Site, process: Process, pool: asyncpg.Pool, person: Person
+) -> None:
+    ada, ben = person(), person()
+    thread_id = await site.thread(process, ada, ben)
+    ledger, card = ledger_at(process, pool), shadow(ada, lat=52.520008)
+    posted = await ledger.post(Posting(thread_id, ada, new_card=card))
+    assert posted.message is not None
+    await say(process.store, thread_id, ben, "on my way")
+    changed = replace(card, card={**card.card, "state": "ended", "payload": {}})
+    await ledger.post(Posting(thread_id, ada, changed_card=changed))
+    table, message_id = process.store.parts[0].table, posted.message.id
+    place = await table.get(card_place_key(card.card_id))
+    assert place is not None
+    assert (place["th"], place["m"]) == (thread_id, message_id)
+    item = await table.get(card_key(thread_id, message_id))
+    assert item is not None
+    assert b"52.5" not in item["card"]
