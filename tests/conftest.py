@@ -41,7 +41,8 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 DYNAMODB_TEST_BYTES = 1_000_000_000
-"""Far more than what tests write into one engine."""
+POSTGRES_TEST_BYTES = 8_000_000_000
+"""Far more than what tests write into one engine, logs included."""
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +53,8 @@ def postgres_url() -> Iterator[str]:
         yield given
         return
     # Not pytest's tmp_path: only root may enter that, and the server does not run as root.
-    home = Path(tempfile.mkdtemp(prefix="greenroom-test-"))
+    folder = memory_folder(POSTGRES_TEST_BYTES)
+    home = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir=folder))
     home.chmod(0o755)
     server = EmbeddedPostgres(home)
     try:
@@ -88,7 +90,8 @@ def dynamodb_access() -> Iterator[Access]:
     if given:
         yield embedded_access(given)
         return
-    home = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir=memory_folder()))
+    folder = memory_folder(DYNAMODB_TEST_BYTES)
+    home = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir=folder))
     try:
         with EmbeddedDynamoDb(home).using() as url:
             yield embedded_access(url)
@@ -96,10 +99,11 @@ def dynamodb_access() -> Iterator[Access]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def memory_folder() -> Path | None:
-    """Where an engine that writes each item by itself does not wait for a disk; None: nowhere."""
+def memory_folder(needed_bytes: int) -> Path | None:
+    """Where an engine that writes through to its disk does not wait for one; None: nowhere. What
+    was written survives the kill of any process here too."""
     folder = Path("/dev/shm")  # noqa: S108 (only its children are used, and they are ours)
-    has_room = folder.is_dir() and shutil.disk_usage(folder).free > DYNAMODB_TEST_BYTES
+    has_room = folder.is_dir() and shutil.disk_usage(folder).free > needed_bytes
     return folder if has_room else None
 
 
