@@ -26,7 +26,9 @@ BECOMES_PROJECT = ("inquiry", "invite")
 async def begin(deed: Deed, group: Group, facts: ThreadFacts | None) -> Group:
     """Take the slots and ask for the money. What costs nothing is confirmed at once."""
     if group.state is not GroupState.PROPOSED:
-        raise ActionInvalidState(f"A booking that is {group.state} is not confirmed.")
+        raise ActionInvalidState(
+            f"Only a proposed booking is confirmed; this one is {group.state}."
+        )
     if facts is not None and not _can_show(group, facts):
         raise ActionInvalidState("Its thread belongs to another booking.")
     group = await take_slots(deed, group)
