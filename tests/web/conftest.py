@@ -1,6 +1,5 @@
 """The client, installed and built once, and a server of its own for each module that needs one."""
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,18 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from .site import SDK, Server, run_npm
+from .site import APP, SDK, Server, run_npm
 
 
 @pytest.fixture(scope="session")
 def installed_sdk() -> Path:
-    """Its tools as the lock names them; installed anew only if the lock has changed."""
-    lock = hashlib.sha256((SDK / "package-lock.json").read_bytes()).hexdigest()
-    stamp = SDK / "node_modules" / ".installed-lock"
-    if not stamp.exists() or stamp.read_text() != lock:
-        run_npm("ci")
-        stamp.write_text(lock)
-    return SDK
+    return install(SDK)
+
+
+@pytest.fixture(scope="session")
+def installed_app() -> Path:
+    return install(APP)
+
+
+def install(folder: Path) -> Path:
+    """Its tools as the lock names them, as `make check` installs them too."""
+    lock, stamp = folder / "package-lock.json", folder / "node_modules" / ".installed"
+    if not stamp.exists() or stamp.stat().st_mtime < lock.stat().st_mtime:
+        run_npm("ci", folder=folder)
+        stamp.touch()
+    return folder
 
 
 @pytest.fixture(scope="session")

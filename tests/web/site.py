@@ -12,7 +12,8 @@ from typing import Any
 from greenroom.kernel.clock import system_clock
 from greenroom.platform.auth import sign_token
 
-SDK = Path(__file__).parents[2] / "web" / "sdk"
+WEB = Path(__file__).parents[2] / "web"
+SDK, APP = WEB / "sdk", WEB / "app"
 BIN = Path(sys.executable).parent
 SECRET = "a secret that is long enough for tests"
 PATIENCE_S = 120.0
@@ -26,10 +27,10 @@ def with_node() -> dict[str, str]:
     return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
-def run_npm(*words: str) -> str:
+def run_npm(*words: str, folder: Path = SDK) -> str:
     done = subprocess.run(
         [BIN / "npm", *words],
-        cwd=SDK,
+        cwd=folder,
         env=with_node(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -23,7 +23,7 @@ import { SseTransport } from './transports/sse.js';
 import type { Line, TransportName } from './transports/transport.js';
 import { WebSocketTransport } from './transports/websocket.js';
 import { Typing } from './typing.js';
-import type { FeedEvent, Message } from './types.js';
+import type { FeedEvent, InboxPage, Message } from './types.js';
 
 const LADDER: readonly TransportName[] = ['websocket', 'sse', 'long-poll', 'poll'];
 const MOST_WATCHED = 50;
@@ -83,6 +83,7 @@ export class Greenroom {
   readonly #waiting = new Map<string, Waiting>();
   #restored: Promise<void> | null = null;
   #watched: readonly string[] = [];
+  #inbox: Promise<InboxPage> | null = null;
   #hadReset = false;
 
   constructor(options: Options) {
@@ -137,6 +138,18 @@ export class Greenroom {
     });
     connected.catch(() => {});
     return connected;
+  }
+
+  /** The first page of the inbox, in one request for all who want it now: `connect` may too. */
+  inbox(): Promise<InboxPage> {
+    if (this.#inbox) return this.#inbox;
+    const asked = this.rest.inbox();
+    const isOver = (): void => {
+      if (this.#inbox === asked) this.#inbox = null;
+    };
+    this.#inbox = asked;
+    asked.then(isOver, isOver);
+    return asked;
   }
 
   /** Sends that wait stay stored, and go on with the next `connect`. */
@@ -230,6 +243,11 @@ export class Greenroom {
     this.#connection.hurry();
   }
 
+  /** The device says that the network is gone: what is open is given up, and tried again. */
+  networkLost(): void {
+    this.#connection.unplug();
+  }
+
   #newQueue(backoff: Backoff): SendQueue {
     return new SendQueue({
       clock: this.#environment.clock,
@@ -279,7 +297,7 @@ export class Greenroom {
       this.#restored ??= this.#restore();
       await this.#restored;
       if (this.#feed.isLoaded) return;
-      const page = await this.rest.inbox();
+      const page = await this.inbox();
       if (this.#hadReset) await this.#reload();
       this.#feed.loaded(page);
     } catch (error) {
@@ -330,6 +348,8 @@ export class Greenroom {
 
   #reset(cursor: string | null): void {
     this.#hadReset = true;
+    // An answer that is under way is from before: it is not merged.
+    this.#inbox = null;
     this.#feed.reset(cursor);
   }
 

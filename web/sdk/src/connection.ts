@@ -103,6 +103,11 @@ export class Connection {
     this.#nap.wake();
   }
 
+  /** The device has no network. A socket may take minutes to notice, and would look alive so long. */
+  unplug(): void {
+    this.#visit?.leave({ kind: 'away', retryAfterMs: 0 });
+  }
+
   /** What is watched has changed. A stream is told so only when it opens. */
   rewatch(): void {
     const line = this.#visit?.line;

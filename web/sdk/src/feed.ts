@@ -1,8 +1,8 @@
 /** The person's feed on this side: what was applied, and up to where. */
 
 import type { Kept } from './cache.js';
-import { applyEvent, EMPTY, mergeMessages, mergeThreads, type State } from './state.js';
-import type { FeedEvent, InboxPage, Message, ThreadItem } from './types.js';
+import { applyEvent, EMPTY, mergeCard, mergeMessages, mergeThreads, type State } from './state.js';
+import type { Card, FeedEvent, InboxPage, Message, ThreadItem } from './types.js';
 
 export interface FeedLinks {
   keep(kept: Kept): void;
@@ -15,6 +15,8 @@ export interface Merger {
   messages(threadId: string, messages: readonly Message[]): void;
   /** A message that may be known already. */
   changed(message: Message): void;
+  /** A card as it is after an action; its message may be known already. */
+  card(card: Card): void;
   threads(items: readonly ThreadItem[]): void;
 }
 
@@ -87,6 +89,7 @@ export class Feed {
       changed: (message) => {
         take(mergeMessages(this.#state, message.thread_id, [message], false), message.thread_id);
       },
+      card: (card) => take(mergeCard(this.#state, card), card.thread_id),
       threads: (items) => take(mergeThreads(this.#state, items), null),
     };
   }

@@ -9,6 +9,8 @@ const ANSWER_WITHIN_MS = 15_000;
 export interface Request {
   body?: unknown;
   query?: object;
+  /** The same key for all attempts at one deed: it happens once. */
+  idempotencyKey?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
 }
@@ -60,6 +62,9 @@ export class Http {
       cache: 'no-store',
       signal: request.signal ?? null,
     };
+    if (request.idempotencyKey !== undefined) {
+      headers['idempotency-key'] = request.idempotencyKey;
+    }
     if (request.body !== undefined) {
       headers['content-type'] = 'application/json';
       init.body = JSON.stringify(request.body);

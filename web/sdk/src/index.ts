@@ -1,11 +1,17 @@
 export { followPage } from './browser.js';
 export { Greenroom, type Names, type Options, type Sending } from './client.js';
 export type { Connected, ConnectionState } from './connection.js';
-export type { Clock, Environment, Socket, SocketConstructor } from './environment.js';
+export {
+  type Clock,
+  type Environment,
+  type Socket,
+  type SocketConstructor,
+  systemClock,
+} from './environment.js';
 export type { Visibility } from './pace.js';
 export { Problem, type ProblemDocument } from './problem.js';
 export type { Send, SendState } from './queue.js';
-export type { Presence, Rest } from './rest.js';
+export type { PanelTabs, Presence, Rest } from './rest.js';
 export {
   applyEvent,
   EMPTY,
@@ -16,6 +22,6 @@ export {
   type ThreadState,
 } from './state.js';
 export { browserStorage, localStorageAdapter, memoryStorage, type Storage } from './storage.js';
-export type { TokenSource } from './tokens.js';
+export { readClaims, type TokenSource } from './tokens.js';
 export type { TransportName } from './transports/transport.js';
 export type * from './types.js';

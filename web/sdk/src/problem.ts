@@ -1,5 +1,7 @@
 /** What went wrong, in the form in which the server says it (RFC 9457). */
 
+import type { Card } from './types.js';
+
 export interface ProblemDocument {
   status: number;
   code: string;
@@ -8,6 +10,8 @@ export interface ProblemDocument {
   hint?: string;
   corr_id?: string;
   retry_after_s?: number;
+  /** The card as it is now, where an action came too late. */
+  card?: Card;
 }
 
 const PASSING = new Set([0, 401, 408, 425, 429]);

@@ -171,7 +171,11 @@ export class SendQueue {
     const { clock } = this.#links;
     this.#pausedUntilMs = clock.now() + waitMs;
     clock.clearTimeout(this.#timer);
-    this.#timer = clock.setTimeout(() => this.#pump(), waitMs);
+    this.#timer = clock.setTimeout(() => {
+      // Timers may be early by a part of a millisecond, and nobody would come a second time.
+      this.#pausedUntilMs = 0;
+      this.#pump();
+    }, waitMs);
   }
 
   #find(clientId: string, state: SendState): Send | undefined {

@@ -3,17 +3,29 @@
 import type { Merger } from './feed.js';
 import type { Http } from './http.js';
 import type {
+  ActionsTab,
+  Booking,
+  Card,
+  CardMade,
+  CardWithHistory,
+  Catalogue,
+  DocsTab,
+  ExpensesTab,
   InboxEdit,
   InboxPage,
   InboxQuery,
   InboxRow,
+  Manifest,
   Message,
   MessagesPage,
   MessagesQuery,
+  NewManifest,
   NewMessage,
   NewThread,
+  Panel,
   ThreadPage,
   ThreadStarted,
+  User,
 } from './types.js';
 import { MESSAGES_KEPT } from './state.js';
 
@@ -21,6 +33,13 @@ export interface Presence {
   user_id: string;
   online: boolean;
   typing: boolean;
+}
+
+/** The tabs that the server fills; the others come with their rooms. */
+export interface PanelTabs {
+  actions: ActionsTab;
+  docs: DocsTab;
+  expenses: ExpensesTab;
 }
 
 export class Rest {
@@ -96,6 +115,66 @@ export class Rest {
     return this.#http.call('PUT', threadPath(threadId, '/typing'), { body: { on } });
   }
 
+  me(): Promise<User> {
+    return this.#http.call('GET', '/v1/me');
+  }
+
+  /** The card types with their labels in the person's language. */
+  catalogue(locale?: string): Promise<Catalogue> {
+    return this.#http.call('GET', '/v1/cards/catalogue', { query: { locale } });
+  }
+
+  card(cardId: string): Promise<CardWithHistory> {
+    return this.#http.call('GET', cardPath(cardId));
+  }
+
+  /** `key` names the attempt: repeat it with the same key until it is answered. */
+  createCard(threadId: string, type: string, payload: object, key: string): Promise<CardMade> {
+    const request = { body: { type, payload }, idempotencyKey: key };
+    return this.#http.call('POST', threadPath(threadId, '/cards'), request);
+  }
+
+  /** `input` holds what the action takes besides the version that the person saw. */
+  async actOnCard(card: Card, action: string, input: object, key: string): Promise<Card> {
+    const merger = this.#merger();
+    const path = cardPath(card.id, `/${encodeURIComponent(action)}`);
+    const body = { version: card.version, ...input };
+    const answer = await this.#http.call<{ card: Card }>('POST', path, {
+      body,
+      idempotencyKey: key,
+    });
+    merger.card(answer.card);
+    return answer.card;
+  }
+
+  manifest(manifestId: string): Promise<Manifest> {
+    return this.#http.call('GET', `/v1/manifests/${encodeURIComponent(manifestId)}`);
+  }
+
+  /** Lists files that lie elsewhere, for a card to deliver. */
+  addManifest(threadId: string, body: NewManifest, key: string): Promise<Manifest> {
+    const path = threadPath(threadId, '/manifests');
+    return this.#http.call('POST', path, { body, idempotencyKey: key });
+  }
+
+  panel(threadId: string): Promise<Panel> {
+    return this.#http.call('GET', threadPath(threadId, '/panel'));
+  }
+
+  panelTab<Tab extends keyof PanelTabs>(threadId: string, tab: Tab): Promise<PanelTabs[Tab]> {
+    return this.#http.call('GET', threadPath(threadId, `/panel/${tab}`));
+  }
+
+  booking(groupId: string): Promise<Booking> {
+    return this.#http.call('GET', `/v1/bookings/${encodeURIComponent(groupId)}`);
+  }
+
+  /** A leg that is booked, as a calendar file (RFC 5545). */
+  async legCalendar(legId: string): Promise<string> {
+    const path = `/v1/legs/${encodeURIComponent(legId)}.ics`;
+    return (await this.#http.open('GET', path)).text();
+  }
+
   block(userId: string): Promise<void> {
     return this.#http.call('POST', '/v1/blocks', { body: { user_id: userId } });
   }
@@ -116,6 +195,10 @@ export class Rest {
     merger.changed(message);
     return message;
   }
+}
+
+function cardPath(cardId: string, rest = ''): string {
+  return `/v1/cards/${encodeURIComponent(cardId)}${rest}`;
 }
 
 function threadPath(threadId: string, rest = ''): string {

@@ -67,6 +67,12 @@ export function mergeMessages(
   return put(state, threadId, withMessages(known, messages, add), add);
 }
 
+/** A card that came as an answer to a request: its latest form stays. */
+export function mergeCard(state: State, card: Card): State {
+  const known = state.threads.get(card.thread_id);
+  return known ? put(state, card.thread_id, withCard(known, card), false) : state;
+}
+
 /** Threads of an inbox page, latest first. What the feed has already told is newer and stays. */
 export function mergeThreads(state: State, items: readonly ThreadItem[]): State {
   const threads = new Map<string, ThreadState>();
@@ -89,7 +95,10 @@ export function inboxRows(state: State, placement: Placement = 'inbox'): InboxRo
 }
 
 /** How far a message has got with everyone else who is in the thread. */
-export function progressOf(known: ThreadState, message: Message): 'sent' | 'delivered' | 'read' {
+export function progressOf(
+  known: Pick<ThreadState, 'thread' | 'marks'>,
+  message: Pick<Message, 'id' | 'author_id'>,
+): 'sent' | 'delivered' | 'read' {
   const others = (known.thread?.participants ?? []).filter(
     (each) => each.status === 'active' && each.user_id !== message.author_id,
   );

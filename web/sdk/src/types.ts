@@ -1,171 +1,109 @@
-/** What the server says, as JSON: the names of its API, so snake_case. */
+/** What the server says, as JSON: the names of its API, so snake_case.
+ *
+ * Nearly all of it is generated from the server's own document (openapi.ts, by `make types`); here
+ * are the names that pages use, and the little that the document does not say. */
 
-export type Placement = 'inbox' | 'requests' | 'archived' | 'spam';
-export type Kind = 'inquiry' | 'invite' | 'project' | 'dispute' | 'support' | 'system';
-export type ThreadStage =
-  | 'open'
-  | 'awaiting_reply'
-  | 'pending_decision'
-  | 'confirmed'
-  | 'completed'
-  | 'disputed'
-  | 'archived';
-export type Badge = 'action' | 'booking' | 'muted';
-export type Role = 'buyer' | 'seller' | 'host' | 'support' | 'admin';
-export type MessageKind = 'text' | 'asset' | 'card' | 'system';
-export type Folder = 'all' | 'action' | 'bookings' | 'offers' | 'requests' | 'archived' | 'spam';
+import type { components } from './openapi.js';
+
+export type Schemas = components['schemas'];
+
+/** Fields that are left out where they would be null. */
+type LeftOut<T, Names extends keyof T> = Omit<T, Names> & {
+  [Name in Names]?: NonNullable<T[Name]>;
+};
+
+export type Placement = InboxRow['placement'];
+export type Kind = Thread['kind'];
+export type ThreadStage = Thread['state'];
+export type Badge = InboxRow['badges'][number];
+export type Role = Participant['role'];
+export type MessageKind = Message['kind'];
+export type Folder = keyof Schemas['InboxCounts'];
 
 /** How far someone has got: up to this message. */
-export interface Mark {
-  message_id: string;
-  at: string;
-}
-
-export interface Participant {
-  user_id: string;
-  display_name: string;
-  avatar_url: string | null;
-  role: Role;
-  status: 'active' | 'left' | 'blocked';
-  joined_at: string;
-  last_read: Mark | null;
-  last_delivered: Mark | null;
-}
-
-export interface SystemNotice {
-  code: string;
-  params: Record<string, unknown>;
-}
+export type Mark = Schemas['ReadMarkView'];
+export type Participant = Schemas['ParticipantView'];
+export type User = Schemas['UserView'];
+export type SystemNotice = Schemas['SystemNotice'];
+export type Money = Schemas['MoneyView'];
 
 /** Something that the viewer can do with a card now; `input` is a JSON Schema of what it takes. */
-export interface CardAction {
-  action: string;
-  label: string;
-  style: 'primary' | 'secondary' | 'danger';
-  input: Record<string, unknown> | null;
-}
+export type CardAction = Schemas['CardActionView'];
 
 /** A card as it is now. Buttons are drawn from `available_actions`, which are the viewer's own. */
-export interface Card {
-  id: string;
-  thread_id: string;
-  message_id: string | null;
-  type: string;
-  state: string;
-  version: number;
-  payload: Record<string, unknown>;
-  totals: Record<string, unknown>;
-  created_by: string;
-  buyer: string | null;
-  seller: string | null;
-  group_id: string | null;
-  leg_id: string | null;
-  answers_card: string | null;
-  waits_for: string[];
-  expires_at: string | null;
-  created_at: string;
-  updated_at: string;
-  available_actions: CardAction[];
-  labels?: { title: string; state: string };
-  signers?: Record<string, unknown>[];
+export type Card = LeftOut<Schemas['CardView'], 'labels' | 'signers'>;
+
+/** One transition of a card; the first has no `from`. */
+export type CardHistory = Schemas['HistoryView'];
+
+export interface CardWithHistory {
+  card: Card;
+  history: CardHistory[];
 }
+
+/** `message.id` and `message.seq` are null until the message is in the thread. */
+export interface CardMade {
+  card: Card;
+  message: MessageOnItsWay;
+}
+
+export type NewCard = Schemas['NewCard'];
+
+/** What a type of cards is, in one language: its schema, states and transitions. */
+export type CardType = Schemas['CardTypeView'];
+export type CardTypeState = Schemas['StateView'];
+export type CardTransition = Schemas['TransitionView'];
+export type CardTimer = Schemas['TimerView'];
+export type Catalogue = Schemas['CatalogueView'];
+
+export type Booking = Schemas['BookingView'];
+export type Leg = Schemas['LegView'];
+export type Deposit = Schemas['DepositView'];
+/** What the buyer would get back by cancelling now. */
+export type CancellationQuote = Schemas['QuoteView'];
+
+/** Files that lie elsewhere, listed once and never changed. */
+export type Manifest = Schemas['ManifestView'];
+export type ManifestItem = Schemas['ManifestItem'];
+export type NewManifest = Schemas['NewManifest'];
+
+/** What the panel opens with. */
+export type Panel = Schemas['PanelView'];
+export type PanelTab = Schemas['TabView'];
+export type PanelTabName = PanelTab['tab'];
+export type PanelTimer = Schemas['UpcomingView'];
+export type ExpensesTab = Schemas['ExpensesTab'];
+export type LegExpenses = Schemas['LegExpensesView'];
+export type Sums = Schemas['SumView'];
+export type DocsTab = Schemas['DocsTab'];
+export type DocumentRow = Schemas['DocumentRowView'];
+export type Signer = Schemas['SignerView'];
+
+export interface ActionsTab extends Omit<Schemas['ActionsTab'], 'cards'> {
+  cards: Card[];
+}
+
+/** A message that the server has decided on, but that may not be in its thread yet. */
+export type MessageOnItsWay = Omit<Schemas['MessageView'], 'card'> & { card?: Card | null };
 
 /** `client_id` is there for its author only. A deleted message keeps its place, empty. */
-export interface Message {
-  id: string;
-  thread_id: string;
-  seq: number;
-  author_id: string | null;
-  kind: MessageKind;
-  body: string;
-  body_html: string;
-  system: SystemNotice | null;
-  reply_to: string | null;
-  created_at: string;
-  edited_at: string | null;
-  deleted_at: string | null;
-  card?: Card | null;
-  client_id?: string;
-}
+export type Message = Omit<MessageOnItsWay, 'id' | 'seq'> & { id: string; seq: number };
 
-export interface LastMessage {
-  id: string;
-  author_id: string | null;
-  kind: MessageKind;
-  preview: string;
-  system: SystemNotice | null;
-  created_at: string;
-  deleted_at: string | null;
-  card_type?: string | null;
-}
+export type LastMessage = Schemas['LastMessageView'];
 
 /** The viewer's own row for a thread. */
-export interface InboxRow {
-  thread_id: string;
-  placement: Placement;
-  state: ThreadStage;
-  unread_count: number;
-  needs_action: boolean;
-  badges: Badge[];
-  pinned: boolean;
-  starred: boolean;
-  muted_until: string | null;
-  last_read: Mark | null;
-  last_message: LastMessage | null;
-  last_message_at: string | null;
-  last_sender_id: string | null;
-}
-
-export interface Thread {
-  id: string;
-  kind: Kind;
-  state: ThreadStage;
-  locked: boolean;
-  subject: string | null;
-  role_context: string | null;
-  job_id: string | null;
-  group_id: string | null;
-  leg_id: string | null;
-  city: string | null;
-  safe_mode_required: boolean;
-  request_state: 'none' | 'pending' | 'accepted' | 'declined';
-  opened_by: string;
-  participants: Participant[];
-  last_message_at: string | null;
-  last_sender_id: string | null;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface Receipt {
-  user_id: string;
-  kind: 'delivered' | 'read';
-  message_id: string;
-  seq: number | null;
-  at: string;
-}
-
-export type FeedEventType =
-  | 'message.new'
-  | 'message.edited'
-  | 'message.deleted'
-  | 'card.changed'
-  | 'receipt'
-  | 'thread.changed'
-  | 'inbox.changed'
-  | 'reset';
+export type InboxRow = Schemas['InboxView'];
+export type Thread = Schemas['ThreadView'];
+export type Receipt = Schemas['ReceiptView'];
+export type FeedEventType = Schemas['EventType'];
 
 /** One change. What changed stands under its own noun, whole, as the viewer may see it now. */
-export interface FeedEvent {
-  type: FeedEventType;
-  cursor: string;
-  at: string;
-  thread_id?: string;
+export interface FeedEvent extends LeftOut<
+  Omit<Schemas['EventView'], 'message' | 'card'>,
+  'thread_id' | 'inbox' | 'thread' | 'receipt'
+> {
   message?: Message;
   card?: Card;
-  inbox?: InboxRow;
-  thread?: Thread;
-  receipt?: Receipt;
 }
 
 /** Not kept and without a cursor; only for threads that the connection watches. */
@@ -173,21 +111,9 @@ export type EphemeralEvent =
   | { type: 'typing'; thread_id: string; user_id: string; on: boolean; at: string }
   | { type: 'presence'; thread_id: string; user_id: string; online: boolean; at: string };
 
-export interface ThreadItem {
-  thread: Thread;
-  inbox: InboxRow;
-}
-
-export interface ThreadPage extends ThreadItem {
-  sync_cursor: string;
-}
-
-export interface InboxPage {
-  items: ThreadItem[];
-  next_cursor: string | null;
-  counts: Record<Folder, number>;
-  sync_cursor: string;
-}
+export type ThreadItem = Schemas['ThreadItem'];
+export type ThreadPage = Schemas['ThreadPage'];
+export type InboxPage = Schemas['InboxAnswer'];
 
 export interface InboxQuery {
   folder?: Folder;
@@ -202,17 +128,10 @@ export interface InboxQuery {
   limit?: number;
 }
 
-export interface InboxEdit {
-  archived?: boolean;
-  pinned?: boolean;
-  starred?: boolean;
-  muted_until?: string | null;
-}
+export type InboxEdit = Schemas['InboxEdit'];
 
-export interface MessagesPage {
+export interface MessagesPage extends Omit<Schemas['MessagesAnswer'], 'items'> {
   items: Message[];
-  has_more: boolean;
-  sync_cursor: string;
 }
 
 export interface MessagesQuery {
@@ -221,29 +140,14 @@ export interface MessagesQuery {
   limit?: number;
 }
 
-export interface NewThread {
-  kind: 'inquiry' | 'invite';
-  to: string | string[];
-  first_message: { client_id: string; body: string };
-  role_context?: string;
-  subject?: string;
-  job_id?: string;
-}
+export type NewThread = Schemas['NewThread'];
 
-export interface ThreadStarted {
-  thread: Thread;
+export interface ThreadStarted extends Omit<Schemas['ThreadStarted'], 'message'> {
   message: Message;
-  request: null;
 }
 
-export interface NewMessage {
-  client_id: string;
-  body: string;
-  reply_to?: string;
-}
+export type NewMessage = Schemas['NewMessage'];
 
-export interface SyncPage {
+export interface SyncPage extends Omit<Schemas['SyncAnswer'], 'events'> {
   events: FeedEvent[];
-  cursor: string;
-  has_more: boolean;
 }

@@ -57,16 +57,19 @@ test('a page tells by itself whether it is looked at, used and online', (t) => {
     setVisibility: (visibility: string) => void told.push(visibility),
     touch: () => void told.push('touch'),
     retryNow: () => void told.push('retry'),
+    networkLost: () => void told.push('lost'),
   };
   const stop = followPage(client as unknown as Greenroom);
   page.hidden = true;
   page.dispatchEvent(new Event('visibilitychange'));
   page.dispatchEvent(new Event('keydown'));
   page.dispatchEvent(new Event('pointerdown'));
+  view.dispatchEvent(new Event('offline'));
   view.dispatchEvent(new Event('online'));
-  assert.deepEqual(told, ['open', 'background', 'touch', 'touch', 'retry']);
+  assert.deepEqual(told, ['open', 'background', 'touch', 'touch', 'lost', 'retry']);
   stop();
   page.dispatchEvent(new Event('keydown'));
+  view.dispatchEvent(new Event('offline'));
   view.dispatchEvent(new Event('online'));
-  assert.equal(told.length, 5);
+  assert.equal(told.length, 6);
 });

@@ -535,3 +535,27 @@ test('an event that tells of a thread that is left ends watching it', async () =
     [['thr_1', 'thr_2'], ['thr_2']],
   );
 });
+
+test('a page that wants the inbox and a client that connects ask for it once', async () => {
+  const desk = new Desk();
+  const connected = desk.connect();
+  const pages = Promise.all([desk.client.inbox(), desk.client.inbox()]);
+  await connected;
+  const [one, other] = await pages;
+  assert.equal(one, other);
+  assert.equal(desk.server.count('GET', '/v1/inbox'), 1);
+  void desk.client.inbox();
+  await desk.clock.advance(0);
+  assert.equal(desk.server.count('GET', '/v1/inbox'), 2);
+});
+
+test('an inbox that was asked for before a reset is not what is loaded after it', async () => {
+  const desk = new Desk();
+  await desk.connect();
+  const old = desk.client.inbox();
+  desk.server.tell('reset');
+  await desk.clock.advance(4_000);
+  await old;
+  assert.equal(desk.server.count('GET', '/v1/inbox'), 3);
+  assert.ok(desk.client.state.threads.has('thr_1'));
+});

@@ -116,6 +116,16 @@ test('a page that knows the network is back need not wait', async () => {
   assert.equal(desk.client.connection.state, 'live');
 });
 
+test('a page that knows the network is gone says so at once, whatever its socket thinks', async () => {
+  const desk = new Desk();
+  await desk.connect();
+  assert.equal(desk.client.connection.state, 'live');
+  desk.server.goAway();
+  desk.client.networkLost();
+  await desk.clock.advance(0);
+  assert.equal(desk.client.connection.state, 'offline');
+});
+
 test('a proxy that forbids is waited out', async () => {
   const desk = new Desk();
   await desk.connect();

@@ -14,6 +14,7 @@ export interface Asked {
   query: URLSearchParams;
   body: Body;
   token: string;
+  key: string | undefined;
 }
 
 export class FakeServer {
@@ -120,6 +121,7 @@ export class FakeServer {
       query: url.searchParams,
       body: init.body ? (JSON.parse(String(init.body)) as Body) : {},
       token: (headers['authorization'] ?? '').replace('Bearer ', ''),
+      key: headers['idempotency-key'],
     };
     this.asked.push(asked);
     const signal = init.signal ?? new AbortController().signal;
