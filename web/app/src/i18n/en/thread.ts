@@ -1,0 +1,108 @@
+import { plurals } from '../plural.ts';
+
+const plural = plurals('en');
+
+export const thread = {
+  conversation: 'Conversation',
+  messages: 'Messages',
+  back: 'Back to the list',
+  details: 'Details',
+  options: 'Options for this conversation',
+  mute: 'Mute',
+  pin: 'Pin',
+  star: 'Star',
+  archive: 'Archive',
+  online: 'Online',
+  typing: (name: string) => `${name} is typing…`,
+  severalTyping: (names: string) => `${names} are typing…`,
+  you: 'You',
+  unknownPerson: 'Somebody',
+
+  newMessages: 'New messages',
+  toLatest: 'Jump to the latest message',
+  toLatestWithNew: (count: number) =>
+    plural(count, { one: `Jump to ${count} new message`, other: `Jump to ${count} new messages` }),
+  manyArrived: (count: number) =>
+    plural(count, { one: `${count} new message`, other: `${count} new messages` }),
+  said: (name: string, text: string) => `${name}: ${text}`,
+  sentCard: (name: string) => `${name} sent a card`,
+  loadingOlder: 'Loading older messages…',
+  olderFailed: 'Older messages could not be loaded.',
+  beginning: (name: string) => `This is where your conversation with ${name} begins.`,
+  empty: 'No messages yet',
+  emptyHint: (name: string) => `Write the first one to ${name}.`,
+
+  sent: 'Sent',
+  delivered: 'Delivered',
+  read: 'Read',
+  queued: 'Waiting to be sent',
+  sending: 'Sending…',
+  failed: 'Not sent',
+  /** Why a send failed, by the server's code. */
+  reasons: {
+    MSG_EMPTY: 'There is nothing in it that can be seen.',
+    MSG_TOO_LONG: 'It is longer than 2000 characters.',
+    THREAD_LOCKED: 'This conversation is closed.',
+    THREAD_NOT_FOUND: 'You are no longer in this conversation.',
+    NOT_FOUND: 'You are no longer in this conversation.',
+    FORBIDDEN: 'You cannot write in this conversation.',
+    MSG_BLOCKED_BY_USER: 'You have blocked this person.',
+  },
+  edited: 'edited',
+  deleted: 'This message was deleted',
+  cardMessage: 'Card',
+  showOriginal: 'Show the message that this answers',
+  originalNotLoaded: 'Earlier message',
+  discard: 'Discard',
+
+  actions: 'Message actions',
+  reply: 'Reply',
+  copy: 'Copy text',
+  copied: 'Copied',
+  copyFailed: 'Your browser does not allow copying here. Select the text instead.',
+  edit: 'Edit',
+  delete: 'Delete',
+  deleteHeading: 'Delete this message?',
+  deleteText: 'It disappears for everybody here. A note stays that it was deleted.',
+  deletedNow: 'Message deleted',
+  editLabel: 'Edit message',
+  save: 'Save',
+  editHint: 'Escape to cancel, Enter to save',
+  editedNow: 'Message changed',
+  editTooLate: 'Messages can be changed for 15 minutes. You can still delete it and write again.',
+  editGone: 'This message was deleted in the meantime.',
+  shortcuts: 'Arrow keys move between messages, R replies, E edits, Delete deletes.',
+
+  write: 'Write a message',
+  send: 'Send',
+  replyingTo: (name: string) => `Replying to ${name}`,
+  replyingToSelf: 'Replying to yourself',
+  stopReplying: 'Do not reply',
+  queueFull: 'Too many messages wait to be sent. Try again when you are back online.',
+  bold: 'bold',
+  italic: 'italic',
+  code: 'code',
+  hint: 'Enter to send, Shift + Enter for a new line',
+  charactersLeft: (count: number) =>
+    plural(count, { one: `${count} character left`, other: `${count} characters left` }),
+  tooLong: (count: number) =>
+    plural(count, {
+      one: `${count} character too long. Shorten it or send it in parts.`,
+      other: `${count} characters too long. Shorten it or send it in parts.`,
+    }),
+
+  locked: 'This conversation is closed. Nobody can write here any more.',
+  system: 'Notices only. Nobody can answer here.',
+  youLeft: 'You have left this conversation.',
+  youAreBlocked: 'You cannot write in this conversation.',
+  othersLeft: (names: string) => `${names} left this conversation.`,
+
+  offline: 'You are offline. Messages will be sent when you are back.',
+  waiting: (count: number) => plural(count, { one: `${count} waits`, other: `${count} wait` }),
+
+  missing: 'This conversation is not here',
+  missingHint: 'It may have been removed, or it belongs to another account.',
+  toList: 'Back to all conversations',
+  loadFailed: 'This conversation could not be loaded',
+  nothingChosen: 'Choose a conversation',
+};

@@ -1,0 +1,97 @@
+/** What a row says of its thread: who, and what was last said. Pure. */
+
+import type { LastMessage, Participant, Send, Thread } from '@greenroom/sdk';
+
+import { noticeText, type Speaker } from '../session/notices.ts';
+import { firstNameOf, nameOf, othersIn, personIn } from '../session/people.ts';
+import type { Row } from './folders.ts';
+
+export interface Preview {
+  /** `typing` and `draft` come before what was last said. */
+  readonly kind: 'typing' | 'draft' | 'said' | 'quiet';
+  readonly text: string;
+}
+
+export interface Around {
+  readonly typing: readonly string[];
+  readonly draft: string;
+  /** The last one that is not in the thread yet. */
+  readonly send: Send | null;
+  /** Titles of cards by their type. */
+  readonly cards: ReadonlyMap<string, string>;
+}
+
+export function titleOf(thread: Thread, session: Speaker): string {
+  const others = othersIn(thread, session.userId);
+  if (others.length === 0) return session.words.inbox.nobody;
+  const [only] = others;
+  if (others.length === 1 && only) return nameOf(only);
+  return session.format.list(others.map(nameOf));
+}
+
+/** A first name, where the name looks like a person's: `Mile End Loft` is not called Mile. */
+function shortNameOf(person: Participant): string {
+  const isPerson = nameOf(person).trim().split(/\s+/u).length <= 2;
+  return isPerson ? firstNameOf(person) : nameOf(person);
+}
+
+export function previewOf({ thread, inbox }: Row, around: Around, session: Speaker): Preview {
+  const words = session.words.inbox;
+  const typing = around.typing
+    .filter((id) => id !== session.userId)
+    .flatMap((id) => personIn(thread, id) ?? [])
+    .map(shortNameOf);
+  if (typing.length > 0) {
+    return { kind: 'typing', text: words.typing(typing, session.format.list(typing)) };
+  }
+  if (around.draft.trim()) return { kind: 'draft', text: plainText(around.draft) };
+  if (around.send) return { kind: 'said', text: words.you(plainText(around.send.body)) };
+  const last = inbox.last_message;
+  if (!last) return { kind: 'quiet', text: words.noMessage };
+  return lastSaid(last, thread, around, session);
+}
+
+function lastSaid(last: LastMessage, thread: Thread, around: Around, session: Speaker): Preview {
+  const words = session.words.inbox;
+  const isOwn = last.author_id === session.userId;
+  if (last.deleted_at) return { kind: 'quiet', text: isOwn ? words.youDeleted : words.deleted };
+  if (last.system) return { kind: 'quiet', text: noticeText(last.system, thread, session) };
+  const text = contentOf(last, around, session);
+  if (isOwn) return { kind: 'said', text: words.you(text) };
+  const author = personIn(thread, last.author_id);
+  const isCrowd = othersIn(thread, session.userId).length > 1;
+  return { kind: 'said', text: author && isCrowd ? words.by(shortNameOf(author), text) : text };
+}
+
+function contentOf(last: LastMessage, around: Around, session: Speaker): string {
+  const words = session.words.inbox;
+  if (last.kind === 'card') return around.cards.get(last.card_type ?? '') ?? words.card;
+  return plainText(last.preview) || words.asset;
+}
+
+const MARKS: readonly [RegExp, string][] = [
+  [/```[^\n`]*\n?/g, ' '],
+  [/^\s{0,3}(?:>\s?|[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+)+/gm, ''],
+  [/!?\[([^\]]*)\]\([^)\s]*(?:\s[^)]*)?\)/g, '$1'],
+  [/<(https?:[^>\s]+)>/g, '$1'],
+  [/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, '$2'],
+  [/(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/g, '$1'],
+  [/(?<!\w)_(?=\S)([^_\n]+?)(?<=\S)_(?!\w)/g, '$1'],
+  [/`([^`\n]+)`/g, '$1'],
+  // The server cuts previews: a mark may have lost its other half.
+  [/(?:\*\*|__|`+)(?=\S[^*_`]*…?$)/g, ''],
+  [/\s+/g, ' '],
+];
+
+const ESCAPED = /\\([!-/:-@[-`{-~])/g;
+/** Where signs that are meant as such are kept meanwhile: a part of Unicode that has no signs. */
+const ASIDE = 0xe000;
+const KEPT = /[\ue021-\ue07e]/g;
+
+/** Markdown without its marks, in one line. */
+export function plainText(markdown: string): string {
+  const moved = (sign: string, by: number): string => String.fromCharCode(sign.charCodeAt(0) + by);
+  const kept = markdown.replace(ESCAPED, (_, sign: string) => moved(sign, ASIDE));
+  const plain = MARKS.reduce((text, [mark, instead]) => text.replace(mark, instead), kept);
+  return plain.replace(KEPT, (sign) => moved(sign, -ASIDE)).trim();
+}

@@ -1,0 +1,240 @@
+/** Fills the list: asks for pages, hears of changes, and does what the person wants of a row. */
+
+import type { FeedEvent, InboxEdit, InboxPage, InboxRow } from '@greenroom/sdk';
+
+import type { Session } from '../session/session.ts';
+import { countsOf } from './counts.ts';
+import { isNamed, type Row, type View } from './folders.ts';
+import { InboxList } from './list.ts';
+
+type Client = Session['client'];
+export type ListSession = Pick<Session, 'clock' | 'onReload' | 'userId'> & {
+  client: Pick<Client, 'on' | 'inbox' | 'state'> & {
+    rest: Pick<Client['rest'], 'inbox' | 'patchMe' | 'thread'>;
+  };
+};
+
+export type Loading = 'first' | 'next' | null;
+
+const PAGE = 50;
+/** Whoever scrolls on wants many; the server gives no more at once. */
+const NEXT_PAGE = 100;
+/** Changes that only the server can judge are gathered for so long. */
+const ASK_AFTER_MS = 1_000;
+
+export class InboxSource {
+  list: InboxList;
+  loading: Loading = null;
+  /** Why the last page did not come. */
+  problem: unknown = null;
+  readonly #session: ListSession;
+  readonly #changed: () => void;
+  #timer: unknown = null;
+  readonly #wanted = new Set<string>();
+  #isStopped = false;
+
+  constructor(session: ListSession, view: View, changed: () => void) {
+    this.#session = session;
+    this.#changed = changed;
+    this.list = new InboxList(view);
+  }
+
+  /** Returns how to stop. */
+  start(): () => void {
+    const { client } = this.#session;
+    const stops = [
+      client.on('event', (event) => this.#heard(event)),
+      client.on('change', () => this.#showStored()),
+      client.on('connection', ({ state }) => {
+        if (this.problem && (state === 'live' || state === 'polling')) void this.retry();
+      }),
+      this.#session.onReload(() => this.#reload()),
+    ];
+    this.show(this.list.view);
+    return () => {
+      this.#isStopped = true;
+      this.#session.clock.clearTimeout(this.#timer);
+      for (const stop of stops) stop();
+    };
+  }
+
+  show(view: View): void {
+    this.list = new InboxList(view);
+    this.problem = null;
+    this.#showStored();
+    void this.#loadFirst();
+  }
+
+  loadNext(): void {
+    if (this.loading === null && this.problem === null && this.list.nextCursor) {
+      void this.#loadNext(this.list.nextCursor);
+    }
+  }
+
+  retry(): Promise<void> {
+    this.problem = null;
+    if (!this.list.isLoaded) return this.#loadFirst();
+    return this.list.nextCursor ? this.#loadNext(this.list.nextCursor) : Promise.resolve();
+  }
+
+  /** Shown at once; taken back, and thrown, if the server refuses it. */
+  async edit(row: Row, edit: InboxEdit): Promise<void> {
+    const { thread } = row;
+    const before = this.list.find(thread.id) ?? row;
+    this.#put({ thread, inbox: edited(before.inbox, edit) });
+    try {
+      const inbox = await this.#session.client.rest.patchMe(thread.id, edit);
+      this.#put({ thread, inbox });
+    } catch (error) {
+      const now = this.list.find(thread.id) ?? before;
+      this.#put({ thread, inbox: takenBack(now.inbox, before.inbox, edit) });
+      throw error;
+    }
+  }
+
+  /** Asks the server again without a word, where a change may have brought something in. */
+  #askSoon(): void {
+    const { clock } = this.#session;
+    this.#timer ??= clock.setTimeout(() => {
+      this.#timer = null;
+      if (!this.#isStopped) void this.#loadAgain();
+    }, ASK_AFTER_MS);
+  }
+
+  async #reload(): Promise<void> {
+    const { list } = this;
+    await this.#ask(list, undefined, (page, changed) => list.takeFirst(page, changed));
+    this.problem = null;
+  }
+
+  #loadFirst(): Promise<void> {
+    const { list } = this;
+    return this.#load(list, 'first', undefined, (page, changed) => list.takeFirst(page, changed));
+  }
+
+  #loadAgain(): Promise<void> {
+    const { list } = this;
+    return this.#load(list, null, undefined, (page, changed) => list.takeAgain(page, changed));
+  }
+
+  #loadNext(cursor: string): Promise<void> {
+    const { list } = this;
+    return this.#load(list, 'next', cursor, (page, changed) => list.takeNext(page, changed));
+  }
+
+  async #load(
+    list: InboxList,
+    loading: Loading,
+    cursor: string | undefined,
+    take: (page: InboxPage, changed: ReadonlySet<string>) => void,
+  ): Promise<void> {
+    if (loading) this.loading = loading;
+    this.#changed();
+    try {
+      await this.#ask(list, cursor, take);
+    } catch (error) {
+      if (list === this.list && loading) this.problem = error;
+    }
+    if (list !== this.list) return;
+    if (loading) this.loading = null;
+    this.#changed();
+  }
+
+  /** An answer for a view that is left, or for a page that was overtaken, is not taken. */
+  async #ask(
+    list: InboxList,
+    cursor: string | undefined,
+    take: (page: InboxPage, changed: ReadonlySet<string>) => void,
+  ): Promise<void> {
+    const flight = list.flight();
+    try {
+      const page = await this.#page(list.view, cursor);
+      countsOf(this.#session).take(page);
+      const isOvertaken = cursor !== undefined && cursor !== list.nextCursor;
+      if (list === this.list && !this.#isStopped && !isOvertaken) take(page, flight);
+    } finally {
+      list.land(flight);
+    }
+  }
+
+  #page(view: View, cursor: string | undefined): Promise<InboxPage> {
+    const { client } = this.#session;
+    const isPlain = cursor === undefined && Object.keys(view).length === 1 && view.folder === 'all';
+    if (isPlain) return client.inbox();
+    if (cursor === undefined) return client.rest.inbox({ ...view, limit: PAGE });
+    return client.rest.inbox({ ...view, limit: NEXT_PAGE, cursor });
+  }
+
+  #showStored(): void {
+    if (this.list.isLoaded) return;
+    const { client, userId } = this.#session;
+    const { q } = this.list.view;
+    const rows = [...client.state.threads.values()].flatMap(({ thread, inbox }) =>
+      thread && inbox ? { thread, inbox } : [],
+    );
+    this.list.showStored(q ? rows.filter((row) => isNamed(row, q, userId)) : rows);
+    this.#changed();
+  }
+
+  #heard(event: FeedEvent): void {
+    const id = event.thread_id;
+    if (id === undefined || event.type === 'reset') return;
+    if (event.type === 'thread.changed' && !event.thread) {
+      this.list.forget(id);
+      this.#changed();
+    } else if (event.thread || event.inbox) {
+      this.#merge(id, event);
+    }
+  }
+
+  #merge(id: string, event: FeedEvent): void {
+    const shown = this.list.find(id);
+    const known = this.#session.client.state.threads.get(id);
+    const thread = event.thread ?? shown?.thread ?? known?.thread;
+    const inbox = event.inbox ?? shown?.inbox ?? known?.inbox;
+    if (thread && inbox) this.#put({ thread, inbox });
+    else void this.#fetch(id);
+  }
+
+  /** Threads of which only a part was told, and the rest is not known here: one after another. */
+  async #fetch(id: string): Promise<void> {
+    this.#wanted.add(id);
+    if (this.#wanted.size > 1) return;
+    for (const wanted of this.#wanted) {
+      try {
+        this.#put(await this.#session.client.rest.thread(wanted));
+      } catch {
+        // It is gone again, or its next change tells.
+      }
+    }
+    this.#wanted.clear();
+  }
+
+  #put(row: Row): void {
+    if (!this.list.put(row)) this.#askSoon();
+    this.#changed();
+  }
+}
+
+/** As the server will answer, as far as it can be known here. */
+function edited(inbox: InboxRow, { archived, pinned, starred, muted_until }: InboxEdit): InboxRow {
+  const placement = archived === undefined ? inbox.placement : archived ? 'archived' : 'inbox';
+  return {
+    ...inbox,
+    placement,
+    pinned: pinned ?? inbox.pinned,
+    starred: starred ?? inbox.starred,
+    muted_until: muted_until === undefined ? inbox.muted_until : muted_until,
+  };
+}
+
+/** Only what was edited goes back: the rest may have changed since. */
+function takenBack(now: InboxRow, before: InboxRow, edit: InboxEdit): InboxRow {
+  return {
+    ...now,
+    placement: edit.archived === undefined ? now.placement : before.placement,
+    pinned: edit.pinned === undefined ? now.pinned : before.pinned,
+    starred: edit.starred === undefined ? now.starred : before.starred,
+    muted_until: edit.muted_until === undefined ? now.muted_until : before.muted_until,
+  };
+}

@@ -1,0 +1,210 @@
+/** A button that opens a short list of things to do. Arrow keys, Home, End, Escape. */
+
+import { css, html, LitElement, nothing, type TemplateResult } from 'lit';
+import { customElement, property, query } from 'lit/decorators.js';
+
+import { controls } from './controls.ts';
+import { icon, type IconName } from './icons.ts';
+import { tokens } from './tokens.ts';
+
+export interface MenuItem {
+  label: string;
+  icon?: IconName;
+  /** Draws it as something that cannot be undone. */
+  isDanger?: boolean;
+  /** Given for a switch: shown with a check mark. */
+  isChecked?: boolean;
+  run(): void;
+}
+
+@customElement('greenroom-menu')
+export class GreenroomMenu extends LitElement {
+  static override shadowRootOptions = { ...LitElement.shadowRootOptions, delegatesFocus: true };
+  static override styles = [
+    tokens,
+    controls,
+    css`
+      :host {
+        display: inline-flex;
+      }
+
+      .list {
+        background: var(--_surface-raised);
+        border: 1px solid var(--_line);
+        border-radius: var(--_radius-small);
+        box-shadow: var(--_shadow);
+        color: inherit;
+        inset: auto;
+        margin: 0;
+        max-block-size: 70dvh;
+        min-inline-size: 11rem;
+        overflow-y: auto;
+        padding: var(--_space);
+        position: fixed;
+      }
+
+      .list button {
+        align-items: center;
+        background: transparent;
+        border: 0;
+        border-radius: calc(var(--_radius-small) - 2px);
+        display: flex;
+        gap: calc(var(--_space) * 2.5);
+        inline-size: 100%;
+        min-block-size: 2.5rem;
+        padding: calc(var(--_space) * 1.5) calc(var(--_space) * 3);
+        text-align: start;
+      }
+
+      .list button:hover,
+      .list button:focus-visible {
+        background: var(--_hover);
+        outline-offset: -2px;
+      }
+
+      .list .danger {
+        color: var(--_danger);
+      }
+
+      .list .mark {
+        margin-inline-start: auto;
+      }
+
+      @media (pointer: coarse) {
+        .list button {
+          min-block-size: 2.75rem;
+        }
+      }
+    `,
+  ];
+
+  @property() label = '';
+  @property({ attribute: false }) icon: IconName = 'more';
+  @property({ attribute: false }) items: readonly MenuItem[] = [];
+  @property({ type: Boolean }) open = false;
+  /** For a menu that many things share, such as the rows of a list: `openBy` shows it. */
+  @property({ type: Boolean, attribute: 'without-button' }) withoutButton = false;
+  #owner: HTMLElement | null = null;
+  #point: { x: number; y: number } | null = null;
+  @query('.icon-button') private ownButton!: HTMLButtonElement;
+  @query('.list') private list!: HTMLElement;
+
+  private get button(): HTMLElement {
+    return this.#owner ?? this.ownButton;
+  }
+
+  /** Beside its owner, or where the pointer is; the owner gets the focus back. */
+  openBy(owner: HTMLElement, point: { x: number; y: number } | null = null): void {
+    this.#owner = owner;
+    this.#point = point;
+    void this.#show();
+  }
+
+  protected override render(): TemplateResult {
+    return html`${this.withoutButton ? nothing : this.#button()}
+      <div
+        class="list"
+        popover="auto"
+        role="menu"
+        aria-label=${this.label}
+        @toggle=${this.#toggled}
+        @keydown=${this.#listKey}
+      >
+        ${this.open ? this.items.map((item) => this.#item(item)) : nothing}
+      </div>`;
+  }
+
+  #button(): TemplateResult {
+    return html`<button
+      class="icon-button"
+      aria-haspopup="menu"
+      aria-expanded=${this.open}
+      aria-label=${this.label}
+      title=${this.label}
+      @click=${this.#toggle}
+      @keydown=${this.#buttonKey}
+    >
+      <slot name="icon">${icon(this.icon)}</slot>
+    </button>`;
+  }
+
+  #item(item: MenuItem): TemplateResult {
+    const isSwitch = item.isChecked !== undefined;
+    return html`<button
+      role=${isSwitch ? 'menuitemcheckbox' : 'menuitem'}
+      aria-checked=${isSwitch ? String(item.isChecked) : nothing}
+      tabindex="-1"
+      class=${item.isDanger ? 'danger' : ''}
+      @click=${() => this.#choose(item)}
+    >
+      ${item.icon ? icon(item.icon) : nothing}<span>${item.label}</span>
+      ${item.isChecked ? html`<span class="mark">${icon('check')}</span>` : nothing}
+    </button>`;
+  }
+
+  get #buttons(): HTMLButtonElement[] {
+    return [...this.list.querySelectorAll('button')];
+  }
+
+  readonly #toggle = (): void => void (this.open ? this.list.hidePopover() : this.#show());
+
+  async #show(focus: 'first' | 'last' = 'first'): Promise<void> {
+    this.open = true;
+    await this.updateComplete;
+    this.list.showPopover();
+    this.#place();
+    (focus === 'first' ? this.#buttons[0] : this.#buttons.at(-1))?.focus();
+  }
+
+  /** Below the button, or above where there is no room; never outside the window. */
+  #place(): void {
+    const anchor = this.#point
+      ? new DOMRect(this.#point.x, this.#point.y, 0, 0)
+      : this.button.getBoundingClientRect();
+    const { width, height } = this.list.getBoundingClientRect();
+    const isRtl = getComputedStyle(this).direction === 'rtl';
+    const wanted = isRtl ? anchor.left : anchor.right - width;
+    const left = Math.min(Math.max(8, wanted), innerWidth - width - 8);
+    const fitsBelow = anchor.bottom + height + 12 < innerHeight;
+    const top = fitsBelow ? anchor.bottom + 4 : Math.max(8, anchor.top - height - 4);
+    this.list.style.left = `${left}px`;
+    this.list.style.top = `${top}px`;
+  }
+
+  #choose(item: MenuItem): void {
+    this.list.hidePopover();
+    this.button.focus();
+    item.run();
+  }
+
+  readonly #toggled = (event: Event): void => {
+    this.open = (event as ToggleEvent).newState === 'open';
+    if (!this.open) this.dispatchEvent(new CustomEvent('menu-closed'));
+  };
+
+  readonly #buttonKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    void this.#show(event.key === 'ArrowUp' ? 'last' : 'first');
+  };
+
+  readonly #listKey = (event: KeyboardEvent): void => {
+    const buttons = this.#buttons;
+    const at = buttons.indexOf(this.shadowRoot?.activeElement as HTMLButtonElement);
+    const moves: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1 + buttons.length,
+      Home: 0,
+      End: buttons.length - 1,
+    };
+    const next = moves[event.key];
+    if (next !== undefined) {
+      event.preventDefault();
+      buttons[next % buttons.length]?.focus();
+    } else if (event.key === 'Escape' || event.key === 'Tab') {
+      event.stopPropagation();
+      this.list.hidePopover();
+      this.button.focus();
+    }
+  };
+}

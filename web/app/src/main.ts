@@ -1,0 +1,4 @@
+/** The pages of `/app`. */
+
+import './embed.ts';
+import './shell/app.ts';

@@ -1,0 +1,1 @@
+export { GreenroomPanel } from './panel.ts';

@@ -1,0 +1,90 @@
+/** What every element here is: it has the page's session, its language, and the common look. */
+
+import { type CSSResultGroup, LitElement, type PropertyValues } from 'lit';
+import { property, state } from 'lit/decorators.js';
+
+import { Format } from '../i18n/format.ts';
+import { english, type Words } from '../i18n/index.ts';
+import { prepareAnnouncer } from '../look/announcer.ts';
+import { controls } from '../look/controls.ts';
+import { tokens } from '../look/tokens.ts';
+import { configure, currentSession, onSession, type Session } from './session.ts';
+
+const plainFormat = new Format('en');
+
+export type Stop = () => void;
+
+export abstract class GreenroomElement extends LitElement {
+  static override styles: CSSResultGroup = [tokens, controls];
+
+  @state() session: Session | null = null;
+  /** An address of the host's site that gives tokens: configures the page's session. */
+  @property({ attribute: 'token-url' }) tokenUrl: string | null = null;
+  /** `light`, `dark`, or as the page around. */
+  @property({ reflect: true }) theme: string | null = null;
+  #stops: Stop[] = [];
+  #sessionStops: Stop[] = [];
+
+  get words(): Words {
+    return this.session?.words ?? english;
+  }
+
+  get format(): Format {
+    return this.session?.format ?? plainFormat;
+  }
+
+  get nowMs(): number {
+    return this.session?.clock.now() ?? Date.now();
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    prepareAnnouncer();
+    if (this.tokenUrl && !currentSession()) configure({ tokenUrl: this.tokenUrl });
+    this.#stops.push(onSession((session) => this.#use(session)));
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#leave();
+    this.session = null;
+  }
+
+  /** Where an element begins to listen: called once per session. Returns how to stop. */
+  protected joined(_session: Session): Stop[] {
+    return [];
+  }
+
+  /** Draws anew every so often, for relative times and countdowns. Returns how to stop. */
+  protected redrawEvery(everyMs: number): Stop {
+    const timer = setInterval(() => {
+      if (!document.hidden) this.requestUpdate();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }
+
+  /** A CustomEvent that leaves the shadow, for whoever put the element there. */
+  protected tell(name: string, detail: object = {}): boolean {
+    return this.dispatchEvent(
+      new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable: true }),
+    );
+  }
+
+  protected override willUpdate(_changed: PropertyValues): void {
+    if (this.session) this.dir = this.session.dir;
+    if (this.session) this.lang = this.session.locale;
+  }
+
+  #use(session: Session | null): void {
+    this.#leave();
+    this.session = session;
+    if (!session) return;
+    this.#sessionStops.push(session.onChange(() => this.requestUpdate()));
+    this.#sessionStops.push(...this.joined(session));
+  }
+
+  #leave(): void {
+    for (const stop of this.#sessionStops.splice(0)) stop();
+  }
+}

@@ -1,0 +1,63 @@
+/** What the server says in a thread, in words. The server sends a code and its parts. */
+
+import type { SystemNotice, Thread } from '@greenroom/sdk';
+
+import { nameOf, personIn } from './people.ts';
+import type { Session } from './session.ts';
+
+/** As much of a session as words take. */
+export type Speaker = Pick<Session, 'userId' | 'words' | 'format'>;
+
+/** A code that is newer than this page says only that something happened. */
+export function noticeText(notice: SystemNotice, thread: Thread | null, session: Speaker): string {
+  const { notices } = session.words.inbox;
+  const { params } = notice;
+  switch (notice.code) {
+    case 'participant.added':
+      return aboutPerson(params, thread, session, notices.joined, notices.youJoined);
+    case 'participant.left':
+      return aboutPerson(params, thread, session, notices.hasLeft, notices.youLeft);
+    case 'participant.removed':
+      return aboutPerson(params, thread, session, notices.removed, notices.youWereRemoved);
+    case 'thread.promoted':
+      return notices.promoted;
+    case 'booking.confirmed':
+      return notices.confirmed(priceIn(params, session));
+    case 'booking.payment_failed':
+      return notices.paymentFailed(priceIn(params, session));
+    case 'booking.cancelled':
+      return cancelled(params, thread, session);
+    default:
+      return notices.unknown;
+  }
+}
+
+type Params = SystemNotice['params'];
+
+function aboutPerson(
+  params: Params,
+  thread: Thread | null,
+  session: Speaker,
+  say: (name: string) => string,
+  sayYou: string,
+): string {
+  const userId = String(params['user_id'] ?? '');
+  if (userId !== '' && userId === session.userId) return sayYou;
+  const person = personIn(thread, userId);
+  return say(person ? nameOf(person) : session.words.inbox.notices.someone);
+}
+
+function priceIn(params: Params, { format }: Speaker): string | null {
+  const { amount_cents, currency } = params;
+  if (typeof amount_cents !== 'number' || typeof currency !== 'string') return null;
+  return format.money({ amount_cents, currency });
+}
+
+/** By a side of the booking; without one by the marketplace. */
+function cancelled(params: Params, thread: Thread | null, session: Speaker): string {
+  const { notices } = session.words.inbox;
+  const people = thread?.participants.filter((each) => each.role === params['by']) ?? [];
+  if (people.some((each) => each.user_id === session.userId)) return notices.youCancelled;
+  const [person] = people;
+  return person ? notices.cancelledBy(nameOf(person)) : notices.cancelled;
+}

@@ -1,0 +1,212 @@
+/** `<greenroom-app>`, the pages of `/app`: who is signed in, in which language, at what address. */
+
+import { readClaims, systemClock, type User } from '@greenroom/sdk';
+import { css, html, type PropertyValues, type TemplateResult } from 'lit';
+import { customElement, query, state } from 'lit/decorators.js';
+
+import { directionOf, english, loadWords, type Words } from '../i18n/index.ts';
+import { countsOf } from '../inbox/counts.ts';
+import { GreenroomElement, type Stop } from '../session/element.ts';
+import { configure, type Session, signOut } from '../session/session.ts';
+import { handedToken } from './handed_token.ts';
+import {
+  forgetToken,
+  isSample,
+  keepLocale,
+  keepTheme,
+  keepToken,
+  keptTheme,
+  keptToken,
+  type Theme,
+} from './kept.ts';
+import { Navigation } from './navigation.ts';
+import { pageLocale, regional, showLanguage, showTheme } from './page_look.ts';
+import { takeToken } from './routes.ts';
+import './sign_in.ts';
+import type { Chosen, GreenroomSignIn } from './sign_in.ts';
+import { pageTitle, threadName } from './title.ts';
+import { followViewport } from './viewport.ts';
+import './workspace.ts';
+import type { GreenroomWorkspace } from './workspace.ts';
+
+@customElement('greenroom-app')
+export class GreenroomApp extends GreenroomElement {
+  static override styles = [
+    GreenroomElement.styles,
+    css`
+      :host {
+        background: var(--_surface);
+        block-size: var(--app-height, 100dvh);
+        display: block;
+        inset-block-start: var(--app-top, 0);
+        inset-inline: 0;
+        overflow: hidden;
+        position: fixed;
+      }
+    `,
+  ];
+
+  @state() private isSignedIn = false;
+  @state() private person: User | null = null;
+  @state() private pageTheme: Theme = keptTheme();
+  @state() private pageWords: Words = english;
+  @state() private reason: 'expired' | 'signedOut' | null = null;
+  @query('greenroom-sign-in') private signIn!: GreenroomSignIn | null;
+  @query('greenroom-workspace') private workspace!: GreenroomWorkspace | null;
+  readonly #navigation = new Navigation(() => this.requestUpdate());
+  #pageStops: Stop[] = [];
+
+  /** The sign-in has words too, before there is a session. */
+  override get words(): Words {
+    return this.session?.words ?? this.pageWords;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    showTheme(this.pageTheme);
+    void this.#loadWords();
+    this.#pageStops = [this.#navigation.follow(), followViewport(this), this.#followHandovers()];
+    this.#begin();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const stop of this.#pageStops.splice(0)) stop();
+  }
+
+  protected override joined(session: Session): Stop[] {
+    this.person = null;
+    // Only the menu needs it: nothing else waits for it, and without it there is still an id.
+    session.client.rest.me().then(
+      (person) => (this.person = person),
+      () => {},
+    );
+    return [
+      session.client.on('change', () => this.requestUpdate()),
+      countsOf(session).onChange(() => this.requestUpdate()),
+    ];
+  }
+
+  /** The token of this window, or one that a marketplace has just handed over. */
+  #begin(): void {
+    const { token: handed, rest } = takeToken(new URL(location.href));
+    if (handed) {
+      history.replaceState(history.state, '', rest);
+      keepToken(handed, 'marketplace');
+    }
+    const token = handed ?? keptToken();
+    if (token && this.#navigation.route.page !== 'sign-in') this.#use(token);
+    else if (handed) this.#signedIn(handed);
+    else this.#navigation.signIn(this.#navigation.route.page === 'thread');
+  }
+
+  /** The same page may be given another token: then only the part after `#` changes. */
+  #followHandovers(): Stop {
+    const changed = (): void => {
+      if (takeToken(new URL(location.href)).token) this.#begin();
+    };
+    window.addEventListener('hashchange', changed);
+    return () => window.removeEventListener('hashchange', changed);
+  }
+
+  #use(token: string): void {
+    const { dir } = this.#navigation.route;
+    const endsAtMs = (readClaims(token).exp ?? Infinity) * 1000;
+    const session: Session = configure({
+      server: location.origin,
+      locale: pageLocale(),
+      ...(dir ? { dir } : {}),
+      token: handedToken({ token, endsAtMs }, systemClock, () => {
+        if (this.session === session) this.#expired(session);
+      }),
+    });
+    this.reason = null;
+    this.isSignedIn = true;
+  }
+
+  #signedIn(token: string): void {
+    this.#use(token);
+    this.#navigation.signedIn();
+  }
+
+  /** What waits to be sent stays: it goes on when the same person has signed in again. */
+  #expired(session: Session): void {
+    void session.close();
+    forgetToken();
+    this.reason = 'expired';
+    this.isSignedIn = false;
+    this.#navigation.signIn(true);
+  }
+
+  protected override render(): TemplateResult {
+    const { route } = this.#navigation;
+    if (!this.isSignedIn || route.page === 'sign-in') {
+      return html`<greenroom-sign-in
+        .words=${this.words}
+        .reason=${this.reason ? this.words.shell[this.reason] : ''}
+        @chosen=${this.#chosen}
+      ></greenroom-sign-in>`;
+    }
+    return html`<greenroom-workspace
+      .navigation=${this.#navigation}
+      .route=${route}
+      .person=${this.person}
+      .pageTheme=${this.pageTheme}
+      .sample=${isSample()}
+      @greenroom-language=${this.#language}
+      @greenroom-theme=${this.#theme}
+      @greenroom-sign-out=${this.#signOut}
+    ></greenroom-workspace>`;
+  }
+
+  protected override updated(changed: PropertyValues): void {
+    if (changed.get('isSignedIn') === true && !this.isSignedIn) this.signIn?.focus();
+    if (changed.get('isSignedIn') === false && this.isSignedIn) this.workspace?.focus();
+    const locale = this.session?.locale ?? pageLocale();
+    const { dir } = this.#navigation.route;
+    showLanguage(locale, this.session?.dir ?? dir ?? directionOf(locale));
+    document.title = this.#title();
+  }
+
+  #title(): string {
+    const { shell } = this.words;
+    const { page, threadId } = this.#navigation.route;
+    const { session } = this;
+    if (!session || page === 'sign-in') return shell.title(shell.signInTitle, shell.product);
+    const { state } = session.client;
+    const thread = threadId ? state.threads.get(threadId)?.thread : null;
+    const unread = countsOf(session).now?.all ?? 0;
+    const name = thread ? threadName(thread, session.userId, this.format) : null;
+    return pageTitle(shell, name, unread, this.format);
+  }
+
+  async #loadWords(): Promise<void> {
+    this.pageWords = await loadWords(pageLocale());
+  }
+
+  readonly #chosen = ({ detail: { token } }: CustomEvent<Chosen>): void => {
+    keepToken(token, 'sample');
+    this.#signedIn(token);
+  };
+
+  readonly #language = ({ detail }: CustomEvent<{ value: string }>): void => {
+    const locale = regional(detail.value);
+    keepLocale(detail.value);
+    void this.#loadWords();
+    void this.session?.useLocale(locale, this.#navigation.route.dir ?? directionOf(locale));
+  };
+
+  readonly #theme = ({ detail }: CustomEvent<{ value: Theme }>): void => {
+    this.pageTheme = detail.value;
+    keepTheme(detail.value);
+    showTheme(detail.value);
+  };
+
+  readonly #signOut = async (): Promise<void> => {
+    forgetToken();
+    this.isSignedIn = false;
+    this.reason = 'signedOut';
+    this.#navigation.signIn(false);
+    await signOut();
+  };
+}

@@ -1,0 +1,186 @@
+/** Where one writes: a field that grows, keeps what was begun, and never sends too much. */
+
+import type { Message, Thread } from '@greenroom/sdk';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { customElement, property, query, state } from 'lit/decorators.js';
+
+import { icon } from '../look/icons.ts';
+import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Session } from '../session/session.ts';
+import { gist, nameIn } from './bubble.ts';
+import { composerStyles } from './composer_styles.ts';
+import { draftOf, onDraft, saveDraft } from '../session/drafts.ts';
+import { growing, isSendKey } from './growing.ts';
+import { COUNTED_FROM, lengthOf, LONGEST } from './text.ts';
+
+/** Fires `sent`, `edit-last` and `reply-cancel`. */
+@customElement('greenroom-composer')
+export class GreenroomComposer extends GreenroomElement {
+  static override styles = [GreenroomElement.styles, growing, composerStyles];
+
+  @property({ attribute: false }) thread: Thread | null = null;
+  @property({ attribute: false }) replyTo: Message | null = null;
+  @state() private text = '';
+  @state() private problem = '';
+  @query('textarea') private field!: HTMLTextAreaElement;
+
+  override focus(options?: FocusOptions): void {
+    this.field?.focus(options);
+  }
+
+  protected override joined(session: Session): Stop[] {
+    return [
+      onDraft((threadId) => {
+        if (threadId === this.thread?.id && !this.matches(':focus-within')) this.#restore(session);
+      }),
+    ];
+  }
+
+  protected override updated(changed: PropertyValues<this>): void {
+    const before = changed.get('thread') as Thread | null | undefined;
+    const isOther = changed.has('thread') && before?.id !== this.thread?.id;
+    if (this.session && (isOther || changed.has('session'))) this.#restore(this.session);
+    if (changed.has('replyTo') && this.replyTo) this.focus();
+  }
+
+  protected override render(): TemplateResult {
+    const { thread } = this.words;
+    const tooMuch = lengthOf(this.text) - LONGEST;
+    const isSendable = this.text.trim() !== '' && tooMuch <= 0;
+    return html`<form @submit=${this.#submit} part="composer">
+      ${this.#reply()}
+      <div class="bar">
+        <greenroom-new-card .thread=${this.thread}></greenroom-new-card>
+        <div class="grow" data-text=${this.text}>
+          <textarea
+            rows="1"
+            dir="auto"
+            enterkeyhint="enter"
+            autocapitalize="sentences"
+            placeholder=${thread.write}
+            aria-label=${thread.write}
+            aria-describedby="below"
+            aria-invalid=${tooMuch > 0}
+            @input=${this.#typed}
+            @keydown=${this.#key}
+            @blur=${this.#rest}
+          ></textarea>
+        </div>
+        <button
+          class="send"
+          ?disabled=${!isSendable}
+          aria-label=${thread.send}
+          title=${thread.send}
+        >
+          ${icon('send')}
+        </button>
+      </div>
+      <div id="below" class="below">${this.#below(tooMuch)}</div>
+    </form>`;
+  }
+
+  #reply(): TemplateResult | typeof nothing {
+    const { replyTo, session, thread } = this;
+    const { words } = this;
+    if (!replyTo || !session) return nothing;
+    const isOwn = replyTo.author_id === session.userId;
+    const name = nameIn({ session, thread }, replyTo.author_id);
+    return html`<div class="reply">
+      <div>
+        <strong> ${isOwn ? words.thread.replyingToSelf : words.thread.replyingTo(name)} </strong>
+        <span dir="auto">${gist(replyTo, { session, thread })}</span>
+      </div>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label=${words.thread.stopReplying}
+        title=${words.thread.stopReplying}
+        @click=${this.#stopReplying}
+      >
+        ${icon('close')}
+      </button>
+    </div>`;
+  }
+
+  #below(tooMuch: number): TemplateResult {
+    const { thread } = this.words;
+    if (this.problem) return html`<span class="bad" role="alert">${this.problem}</span>`;
+    if (tooMuch > 0) return html`<span class="bad" role="alert">${thread.tooLong(tooMuch)}</span>`;
+    if (tooMuch >= COUNTED_FROM - LONGEST) {
+      return html`<span>${thread.charactersLeft(-tooMuch)}</span>`;
+    }
+    return html`<span class="hint" aria-hidden=${this.text === ''}>
+      ${
+        this.text === ''
+          ? nothing
+          : html`<b>**${thread.bold}**</b> <i>*${thread.italic}*</i> <code>\`${thread.code}\`</code>
+              <span>${thread.hint}</span>`
+      }
+    </span>`;
+  }
+
+  #restore(session: Session): void {
+    this.#setText(this.thread ? draftOf(session.userId, this.thread.id) : '');
+    this.problem = '';
+  }
+
+  #setText(text: string): void {
+    this.text = text;
+    this.field.value = text;
+  }
+
+  readonly #typed = (): void => {
+    const { session, thread } = this;
+    this.text = this.field.value;
+    this.problem = '';
+    if (!session || !thread) return;
+    saveDraft(session.userId, thread.id, this.text);
+    session.client.typing(thread.id, this.text.trim() !== '');
+  };
+
+  readonly #rest = (): void => {
+    if (this.thread) this.session?.client.typing(this.thread.id, false);
+  };
+
+  readonly #key = (event: KeyboardEvent): void => {
+    const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (event.key === 'ArrowUp' && isPlain && this.text === '') {
+      event.preventDefault();
+      this.dispatchEvent(new CustomEvent('edit-last'));
+    } else if (event.key === 'Escape' && this.replyTo) {
+      event.stopPropagation();
+      this.#stopReplying();
+    } else if (isSendKey(event)) {
+      event.preventDefault();
+      this.#send();
+    }
+  };
+
+  readonly #submit = (event: Event): void => {
+    event.preventDefault();
+    this.#send();
+  };
+
+  /** The bubble is there at once; the client brings the message to the server. It only refuses
+   * when too many wait already: then the text stays. */
+  #send(): void {
+    const { session, thread, replyTo } = this;
+    const body = this.text.trim();
+    if (!session || !thread || body === '' || lengthOf(body) > LONGEST) return;
+    try {
+      session.client.send(thread.id, body, replyTo ? { replyTo: replyTo.id } : {});
+    } catch {
+      this.problem = this.words.thread.queueFull;
+      return;
+    }
+    this.#setText('');
+    saveDraft(session.userId, thread.id, '');
+    this.focus();
+    this.dispatchEvent(new CustomEvent('sent'));
+  }
+
+  readonly #stopReplying = (): void => {
+    this.dispatchEvent(new CustomEvent('reply-cancel'));
+    this.focus();
+  };
+}

@@ -1,0 +1,48 @@
+/** Tells the server how far the person has read: seldom, and never backwards. */
+
+import type { Clock } from '@greenroom/sdk';
+
+const AT_MOST_EVERY_MS = 1_000;
+
+export class ReadMarks {
+  readonly #clock: Clock;
+  readonly #say: (messageId: string) => Promise<unknown>;
+  #seen = '';
+  #said = '';
+  #saidAtMs = -Infinity;
+  #timer: unknown = null;
+
+  /** `readUpTo` is what the server knows already. */
+  constructor(clock: Clock, readUpTo: string, say: (messageId: string) => Promise<unknown>) {
+    this.#clock = clock;
+    this.#said = readUpTo;
+    this.#say = say;
+  }
+
+  /** The person sees this message. Ids of a thread sort as its messages were written. */
+  see(messageId: string): void {
+    if (messageId <= this.#seen || messageId <= this.#said) return;
+    this.#seen = messageId;
+    if (this.#timer !== null) return;
+    const waitMs = Math.max(0, this.#saidAtMs + AT_MOST_EVERY_MS - this.#clock.now());
+    this.#timer = this.#clock.setTimeout(() => this.#tell(), waitMs);
+  }
+
+  stop(): void {
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** One that fails is said again with the next message or look. */
+  #tell(): void {
+    this.#timer = null;
+    const before = this.#said;
+    const messageId = this.#seen;
+    this.#said = messageId;
+    this.#saidAtMs = this.#clock.now();
+    this.#say(messageId).catch(() => {
+      if (this.#said === messageId) this.#said = before;
+      if (this.#seen === messageId) this.#seen = before;
+    });
+  }
+}
