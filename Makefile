@@ -6,8 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINES := $(VENV)/engines
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --loglevel=error
+WEB_SOURCES := $(shell find web/app/src web/sdk/src -type f) web/app/index.html web/app/host.html \
+	web/app/vite.config.ts web/app/tsconfig.json
+WEB_TOOLS := web/app/node_modules/.installed
+SDK_TOOLS := web/sdk/node_modules/.installed
+LIGHTHOUSE := web/lighthouse/node_modules/.installed
+WEB_APP := greenroom/webapp/static/index.html
 
-.PHONY: help setup run test check format bench bench-peers torture lock clean
+.PHONY: help setup web run test check format types browser screenshots lighthouse bench bench-peers torture lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -26,23 +33,47 @@ $(STAMP): requirements.lock pyproject.toml engines/package-lock.json
 		PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix $(ENGINES) --loglevel=error ci > /dev/null
 	@touch $@
 
-run: setup ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
+web: $(WEB_APP) ## Build the web app and the embed
+
+$(WEB_TOOLS) $(SDK_TOOLS) $(LIGHTHOUSE): web/%/node_modules/.installed: web/%/package-lock.json $(STAMP)
+	@echo "installing web tools (once)"
+	@$(NPM) --prefix $(@D)/.. ci > /dev/null
+	@touch $@
+
+$(WEB_APP): $(WEB_TOOLS) $(WEB_SOURCES)
+	@$(NPM) --prefix web/app run build > /dev/null && echo "built the web app"
+
+run: setup web ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
 	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) $(BIN)/greenroom demo
 
-test: check ## Run the checks and every test, a file per core at a time
+test: check web browser ## Run the checks and every test, a file per core at a time
 	$(BIN)/pytest -n auto --dist loadfile
 
-check: setup ## Lint, format, types and the rules between rooms
+check: setup $(WEB_TOOLS) $(SDK_TOOLS) ## Lint, format, types and the rules between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) --prefix web/app run check
 
-format: setup ## Format the code
+format: setup $(WEB_TOOLS) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(NPM) --prefix web/app run format
 
-bench: setup ## Measure, as ratios against named limits
+types: setup $(SDK_TOOLS) ## Write the TypeScript types of the API anew
+	$(BIN)/greenroom openapi --demo | $(BIN)/node web/sdk/scripts/types.mjs
+
+browser: setup ## See to it that there is a Chromium for the tests
+	@$(BIN)/python -m tools.chromium
+
+screenshots: setup web browser ## Take the pictures in docs/images anew
+	$(BIN)/python -m tools.screenshots
+
+lighthouse: setup web browser $(LIGHTHOUSE) ## Print performance and accessibility of the pages
+	$(BIN)/python -m tools.lighthouse
+
+bench: setup web browser ## Measure, as ratios against named limits
 	$(BIN)/python -m bench
 
 bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (optional, root for apt)
@@ -57,4 +88,4 @@ lock: setup ## Resolve the dependencies anew
 	@touch $(STAMP)
 
 clean: ## Remove the virtual environment and caches; data in .greenroom stays
-	rm -rf $(VENV) web/sdk/node_modules web/sdk/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/*/node_modules web/sdk/dist greenroom/webapp/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

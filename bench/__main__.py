@@ -13,13 +13,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import browser, dynamodb, fill, limits, load, realtime
 from bench import cards as bench_cards
-from bench import dynamodb, fill, limits, load, realtime
 from bench.bulk import bulk
 from bench.pages import inboxes, pages
 from bench.product import Product, product
 from bench.report import Row, at_least, at_most, markdown, say
 from bench.senders import BODY
+from tools.webapp import build_web_app
 
 PAIRS = 1000
 # Threads of their own for the two page sizes, beyond the pairs that send.
@@ -46,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts, to see that it runs")
     parser.add_argument(
-        "--only", choices=("store", "cards", "realtime", "dynamodb"), help="one part"
+        "--only", choices=("store", "cards", "realtime", "dynamodb", "browser"), help="one part"
     )
     parser.add_argument("--markdown", action="store_true", help="print the rows as README has them")
     given = parser.parse_args()
@@ -64,6 +65,10 @@ def main() -> int:
     if given.only in (None, "dynamodb"):
         with product(more=dynamodb.ENVIRON) as server:
             rows += dynamodb.measure(server, dynamodb.QUICK if given.quick else dynamodb.FULL)
+    if given.only in (None, "browser"):
+        build_web_app()
+        with product() as server:
+            rows += browser.measure(server, browser.QUICK if given.quick else browser.FULL)
     _print(rows, scale)
     if given.markdown:
         print("\n" + "\n".join(markdown(row) for row in rows))

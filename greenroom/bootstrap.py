@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import asyncpg
 
@@ -35,7 +35,6 @@ from greenroom.kernel.ids import Randomness, system_randomness
 from greenroom.maintenance import Maintenance
 from greenroom.platform.auth import TokenVerifier, check_secret, load_or_create_secret
 from greenroom.platform.bus import Bus, LonelyBus
-from greenroom.platform.bus_nats import NatsBus
 from greenroom.platform.bus_postgres import PostgresBus
 from greenroom.platform.dynamodb.embedded import EMBEDDED, EmbeddedDynamoDb
 from greenroom.platform.dynamodb.expiry import Expiry
@@ -45,6 +44,8 @@ from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import Endpoint
+from greenroom.platform.http.openapi import openapi_document
+from greenroom.platform.http.problems import known_problems
 from greenroom.platform.http.standard import standard_endpoints
 from greenroom.platform.postgres import new_pool, unavailable_on_failure
 from greenroom.presence.actions import Presence
@@ -57,7 +58,10 @@ from greenroom.realtime.asyncapi import asyncapi_endpoint
 from greenroom.realtime.rest import RealtimeRest
 from greenroom.realtime.ws import RealtimeSockets
 from greenroom.settings import Settings
+from greenroom.webapp.files import BUILT, read_files
+from greenroom.webapp.rest import WebAppRest
 
+TITLE = "Greenroom"
 LEAST_LEDGER_CONNECTIONS = 4
 """The worker keeps one to listen on and one while it leads: with fewer, all would wait for ever."""
 
@@ -185,21 +189,23 @@ class Rooms:
             await deliver(events)
 
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
+        """The calls, and the pages of the web app, which are no part of the reference."""
+        return [*self.calls(extra), *WebAppRest(read_files(BUILT)).endpoints()]
+
+    def calls(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
         ours = [
             *ConversationsRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *InboxRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *RealtimeRest(self.realtime).endpoints(),
-            asyncapi_endpoint(title="Greenroom", version=__version__),
+            asyncapi_endpoint(title=TITLE, version=__version__),
             *PresenceRest(self.presence).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
             *self.contract.endpoints(self.conversations),
             *extra,
         ]
-        standard = standard_endpoints(
-            ours, ready=self.store.ping, title="Greenroom", version=__version__
-        )
+        standard = standard_endpoints(ours, ready=self.store.ping, title=TITLE, version=__version__)
         return [*ours, *standard]
 
 
@@ -315,6 +321,9 @@ def _pool(
 
 def _bus(settings: Settings, database_url: str) -> Bus:
     if settings.nats_url is not None:
+        # With its client comes half a second of imports, which every command would wait for.
+        from greenroom.platform.bus_nats import NatsBus  # noqa: PLC0415
+
         return NatsBus(settings.nats_url, queue_limit=settings.limits.bus_queue)
     if settings.conversations == "dynamodb":
         # A message passes PostgreSQL by, and so do hints of it.
@@ -341,6 +350,13 @@ def jwt_secret(settings: Settings) -> bytes:
         return secret
     settings.home.mkdir(parents=True, exist_ok=True)
     return load_or_create_secret(settings.home / "jwt-secret")
+
+
+def openapi(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> dict[str, Any]:
+    """The reference, as `GET /openapi.json` answers it. Nothing needs to be open for it."""
+    return openapi_document(
+        rooms.calls(extra), title=TITLE, version=__version__, problems=known_problems()
+    )
 
 
 def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:

@@ -3,7 +3,9 @@
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,7 +13,7 @@ import asyncpg
 
 from greenroom import __version__
 from greenroom.accounts.model import ApiKey
-from greenroom.bootstrap import Rooms, database, http_app
+from greenroom.bootstrap import Rooms, database, http_app, openapi
 from greenroom.cards.catalogue import CatalogueError
 from greenroom.cli_cost import register as register_cost
 from greenroom.cli_dynamodb import register as register_dynamodb
@@ -19,9 +21,10 @@ from greenroom.cli_upkeep import register as register_upkeep
 from greenroom.cli_worker import register as register_worker
 from greenroom.demo.bulk import load_bulk
 from greenroom.demo.crowd import MESSAGES_PER_THREAD, Bulk
+from greenroom.demo.host_listener import HostListener, host_listener
 from greenroom.demo.rest import DemoRest
 from greenroom.demo.sample import load_sample
-from greenroom.demo.welcome import contents, describe_sample, welcome
+from greenroom.demo.welcome import Sample, contents, describe_sample, welcome
 from greenroom.doctor import MissingError, address_complaint, examine, signing_secret
 from greenroom.kernel.clock import rfc3339, system_clock
 from greenroom.kernel.errors import InvalidRequest, NotFound, Problem
@@ -34,6 +37,7 @@ from greenroom.platform.migrations import MigrationError, migrate
 from greenroom.platform.termination import run_until_sigterm, unwind_on_sigterm
 from greenroom.server import serve, serve_one
 from greenroom.settings import WORKERS, Settings, SettingsError, as_whole, describe, load_settings
+from greenroom.webapp.files import BUILT, read_files
 
 Command = Callable[[argparse.Namespace, Settings], int]
 
@@ -96,6 +100,8 @@ def _parser() -> argparse.ArgumentParser:
             option("--seed", type=_whole(0, 10**9), default=1, help="of the sample's chances (1)")
             option("--messages", type=_whole(1, 10**9), help="generate so many more messages")
             option("--threads", type=_whole(1, 10**8), help="… in so many threads (1 per 40)")
+            option("--host-port", type=_whole(0, 65535), help="host page's, 0: any free (port + 1)")
+            option("--no-host-page", action="store_true", help="leave the host page out")
             option("--load-only", action="store_true", help="load the sample, then exit")
 
     _add(commands, "migrate", _migrate, "bring the database's tables up to date", as_json=True)
@@ -126,6 +132,8 @@ def _parser() -> argparse.ArgumentParser:
     register_cost(commands, _add)
     register_worker(commands, _add, _add_group)
 
+    reference = _add(commands, "openapi", _openapi, "print the API's reference as OpenAPI, in JSON")
+    reference.add_argument("--demo", action="store_true", help="with the calls of `demo`")
     _add(commands, "version", _version, "print the version", as_json=True)
     return parser
 
@@ -184,27 +192,57 @@ def _demo(args: argparse.Namespace, settings: Settings) -> int:
             return serve_one(lambda: _demo_app(settings, url), fd=args.fd, limits=settings.limits)
     settings = _with_options(args, settings)
     bulk = _bulk(args)
-    if not args.load_only:
-        _check_address(settings)
+    if args.load_only:
+        signing_secret(settings)
+        with database(settings) as url:
+            print(f"loaded: {contents(_load_demo(settings, url, args.seed, bulk))}")
+        return 0
+    _check_address(settings)
     signing_secret(settings)
-    with database(settings) as url:
-        run_until_sigterm(migrate(url, progress=lambda name: print(f"migrated {name}")))
-        run_until_sigterm(load_sample(settings, url, seed=args.seed))
-        if bulk is not None and not run_until_sigterm(load_bulk(settings, url, bulk)):
-            print(f"the messages of --seed {args.seed} are there already; another seed adds more")
-        sample = run_until_sigterm(describe_sample(settings, url))
-        if args.load_only:
-            print(f"loaded: {contents(sample)}")
-            return 0
+    with ExitStack() as stack:
+        page = None if args.no_host_page else stack.enter_context(_host_page(args, settings))
+        url = stack.enter_context(database(settings))
+        sample = _load_demo(settings, url, args.seed, bulk)
+        allowed = settings if page is None else page.let_in()
+
+        def greet(port: int) -> None:
+            if page is not None:
+                page.start(port)
+            print(
+                welcome(
+                    *(sample, settings.host, port),
+                    host_page=None if page is None else page.url,
+                    is_built="index.html" in read_files(BUILT),
+                ),
+                flush=True,
+            )
+
         return serve(
-            lambda: _demo_app(settings, url),
+            lambda: _demo_app(allowed, url),
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
             limits=settings.limits,
-            on_ready=lambda port: print(welcome(sample, settings.host, port), flush=True),
+            on_ready=greet,
             worker_command="demo",
         )
+
+
+def _host_page(
+    args: argparse.Namespace, settings: Settings
+) -> AbstractContextManager[HostListener]:
+    port = args.host_port
+    if port:
+        _check_address(replace(settings, port=port), "--host-port, --no-host-page")
+    return host_listener(settings, port)
+
+
+def _load_demo(settings: Settings, url: str, seed: int, bulk: Bulk | None) -> Sample:
+    run_until_sigterm(migrate(url, progress=lambda name: print(f"migrated {name}")))
+    run_until_sigterm(load_sample(settings, url, seed=seed))
+    if bulk is not None and not run_until_sigterm(load_bulk(settings, url, bulk)):
+        print(f"the messages of --seed {seed} are there already; another seed adds more")
+    return run_until_sigterm(describe_sample(settings, url))
 
 
 def _bulk(args: argparse.Namespace) -> Bulk | None:
@@ -228,11 +266,11 @@ def _with_options(args: argparse.Namespace, settings: Settings) -> Settings:
     return replace(settings, **{name: value for name, value in options if value is not None})
 
 
-def _check_address(settings: Settings) -> None:
+def _check_address(settings: Settings, options: str = "--port, --host") -> None:
     """Before the database starts, so that a taken port is told at once."""
     complaint = address_complaint(settings)
     if complaint is not None:
-        raise UsageError(f"{complaint} Stop what holds it, or choose others with --port, --host.")
+        raise UsageError(f"{complaint} Stop what holds it, or choose others with {options}.")
 
 
 def _migrate(args: argparse.Namespace, settings: Settings) -> int:
@@ -337,6 +375,16 @@ def _db_status(args: argparse.Namespace, settings: Settings) -> int:
 
 def _db_url(_: argparse.Namespace, settings: Settings) -> int:
     print(settings.database_url or EmbeddedPostgres(settings.home).url())
+    return 0
+
+
+def _openapi(args: argparse.Namespace, _: Settings) -> int:
+    """The reference is the same everywhere, so that no setting counts and nothing is opened; what
+    rooms make at once, such as secrets, goes with the folder."""
+    with tempfile.TemporaryDirectory() as home:
+        settings = load_settings({"GREENROOM_HOME": home})
+        extra = DemoRest(settings, system_clock).endpoints() if args.demo else []
+        print(json.dumps(openapi(Rooms(settings, "postgresql://"), extra), indent=2))
     return 0
 
 

@@ -18,6 +18,7 @@ from greenroom.platform.embedded_postgres import EmbeddedPostgres, EmbeddedPostg
 from greenroom.platform.migrations import MigrationError, pending
 from greenroom.server import bind
 from greenroom.settings import Settings
+from greenroom.webapp.files import BUILT, read_files
 
 
 class MissingError(Exception):
@@ -40,6 +41,7 @@ async def examine(settings: Settings) -> list[Finding]:
         await _conversations(settings),
         _cards(settings),
         _payments(settings),
+        _web_app(),
         _port(settings),
     ]
 
@@ -153,6 +155,13 @@ def _payments(settings: Settings) -> Finding:
         text = "the built-in sandbox, no money moves; GREENROOM_PAYMENTS_URL names your gateway"
         return Finding("payments", "note", text)
     return Finding("payments", "ok", f"by {settings.payments_url}")
+
+
+def _web_app() -> Finding:
+    if "index.html" not in read_files(BUILT):
+        text = "not built, so that /app and /embed.js answer 404; run `make web`"
+        return Finding("web app", "note", text)
+    return Finding("web app", "ok", "served at /app and /embed.js")
 
 
 def _port(settings: Settings) -> Finding:

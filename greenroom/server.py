@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import FrameType
@@ -91,6 +92,33 @@ def serve_one(
         # uvicorn's own code for a failed start-up, which the log has told of.
         return 1
     return 1 if server.force_exit else 0
+
+
+def start_beside(
+    app_factory: AppFactory, listener: socket.socket, *, limits: Limits | None = None
+) -> Callable[[], None]:
+    """Serves another app, from a thread of its own, until the function that is returned is called.
+    Returns when it listens, or has said in the log why it cannot."""
+    is_ready = threading.Event()
+    server = _Server(
+        _config(app_factory, limits or Limits()), listener, lambda _port: is_ready.set()
+    )
+
+    def run() -> None:
+        try:
+            server.run(sockets=[listener])
+        finally:
+            is_ready.set()
+
+    thread = threading.Thread(target=run, name="beside", daemon=True)
+    thread.start()
+    is_ready.wait()
+
+    def stop() -> None:
+        server.should_exit = True
+        thread.join()
+
+    return stop
 
 
 def supervise(
@@ -174,6 +202,10 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            # Signals are for the server that is the process's own.
+            yield
+            return
         before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
         try:
             yield

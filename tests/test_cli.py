@@ -368,10 +368,10 @@ def test_doctor_finds_nothing_missing(with_database: Greenroom) -> None:
     findings = with_database.run("doctor", "--json", PORT="0")
     assert findings.code == 0
     fine = ("python", "home", "tokens", "database", "conversations", "cards", "port")
-    assert {row["subject"]: row["verdict"] for row in findings.json()} == {
-        **dict.fromkeys(fine, "ok"),
-        "payments": "note",
-    }
+    verdicts = {row["subject"]: row["verdict"] for row in findings.json()}
+    # Whether the web app is built here is not this test's matter.
+    assert verdicts.pop("web app") in ("ok", "note")
+    assert verdicts == {**dict.fromkeys(fine, "ok"), "payments": "note"}
 
 
 def test_doctor_changes_nothing(greenroom: Greenroom) -> None:

@@ -29,6 +29,9 @@ Currency = Annotated[str, Meta(description="ISO 4217, such as EUR.")]
 Moment = Annotated[str, Meta(description="RFC 3339 with an offset.")]
 Sha256 = Annotated[str, Meta(description="64 hexadecimal digits.")]
 PublicUrl = Annotated[str, Meta(description="https, of a public host, at most 2048 characters.")]
+LegStateName = Literal[
+    "proposed", "confirmed", "in_progress", "completed", "cancelled", "disputed"
+]  # fmt: skip
 
 
 class MoneyView(Struct, frozen=True):
@@ -93,7 +96,7 @@ class LegView(Struct, frozen=True):
     kind: LegKind
     seller: str
     title: str
-    state: Literal["proposed", "confirmed", "in_progress", "completed", "cancelled", "disputed"]
+    state: LegStateName
     start: str
     end: str
     timezone: str

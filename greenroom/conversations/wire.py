@@ -67,7 +67,7 @@ class CardActionView(Struct, frozen=True):
     action: str
     label: str
     style: Literal["primary", "secondary", "danger"]
-    input: dict[str, Any] | None = None
+    input: dict[str, Any] | None
 
 
 class CardLabels(Struct, frozen=True):

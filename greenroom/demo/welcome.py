@@ -64,18 +64,19 @@ def contents(sample: Sample) -> str:
     return f"{sample.people:,} people, {sample.threads:,} threads, {sample.messages:,} messages"
 
 
-def welcome(sample: Sample, host: str, port: int) -> str:
-    server_url = _server_url(host, port)
-    thread_url = f"{server_url}/v1/threads/{sample.thread_id}/messages"
+def welcome(sample: Sample, host: str, port: int, *, host_page: str | None, is_built: bool) -> str:
+    here = server_url(host, port)
+    thread_url = f"{here}/v1/threads/{sample.thread_id}/messages"
     lines = [
         f"Greenroom is ready: {contents(sample)}.",
         f"{sample.bookings:,} bookings are made, {sample.open_cards:,} cards wait for an answer:",
         "a time, extras, overtime, a signature, a refund and more, for buyers and sellers.",
         "",
-        f"  API       {server_url}/v1",
-        f"  Reference {server_url}/docs",
-        f"  Health    {server_url}/readyz",
-        f"  People    {server_url}/demo/people",
+        *_pages(here, host_page, is_built=is_built),
+        f"  API       {here}/v1",
+        f"  Reference {here}/docs",
+        f"  Health    {here}/readyz",
+        f"  People    {here}/demo/people",
         "",
         "Maya (buyer) and Theo (photographer) have a thread. Their tokens, good for 30 days:",
         "",
@@ -89,11 +90,11 @@ def welcome(sample: Sample, host: str, port: int) -> str:
         "",
         "See it arrive for Theo:",
         "",
-        f"  curl -s {server_url}/v1/sync -H 'Authorization: Bearer {sample.tokens[SELLER]}'",
+        f"  curl -s {here}/v1/sync -H 'Authorization: Bearer {sample.tokens[SELLER]}'",
         "",
         "Be someone else (this sign-in exists in the demo only):",
         "",
-        f"  curl -s {server_url}/demo/sign-in -H 'Content-Type: application/json' \\",
+        f"  curl -s {here}/demo/sign-in -H 'Content-Type: application/json' \\",
         """    -d '{"user_id": "noor"}'""",
         "",
         "Ctrl-C stops the server; the data stays.",
@@ -102,7 +103,16 @@ def welcome(sample: Sample, host: str, port: int) -> str:
     return "\n".join((rule, *lines, rule))
 
 
-def _server_url(host: str, port: int) -> str:
+def _pages(here: str, host_page: str | None, *, is_built: bool) -> list[str]:
+    if not is_built:
+        return ["  App       is not built: run `make web`, then start again", ""]
+    pages = [f"  App       {here}/app"]
+    if host_page is not None:
+        pages.append(f"  Host page {host_page}/")
+    return [*pages, "            Open two windows, choose two people.", ""]
+
+
+def server_url(host: str, port: int) -> str:
     """Where this machine reaches a server that listens on `host`."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 (compared only)
         host = "127.0.0.1"

@@ -12,6 +12,11 @@ where l.group_id = coalesce($1, (select o.group_id from leg o where o.leg_id = $
 order by l.place
 """
 
+BOOKING = """
+select g.group_id from booking_group g
+where g.group_id = coalesce($1, (select o.group_id from leg o where o.leg_id = $2))
+"""
+
 # What was added to the price, the newest last.
 AMENDMENTS = """
 select a.amendment_id, a.leg_id, a.card_id, a.kind, a.title, a.items, a.amount_cents, a.state,
@@ -58,6 +63,12 @@ from document d where d.group_id = $1 order by d.created_at, d.document_id limit
 SIGNERS = """
 select document_id, user_id, state, at from document_signer
 where document_id = any ($1::text[]) order by document_id, place
+"""
+
+# How many documents wait for somebody's signature.
+TO_SIGN = """
+select count(*) from document d join document_signer s using (document_id)
+where d.group_id = $1 and s.user_id = $2 and s.state = 'pending' and d.state = any ($3::text[])
 """
 
 BALANCES = """

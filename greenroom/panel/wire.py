@@ -4,15 +4,20 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from greenroom.bookings.wire import MoneyView, SignerView
+from greenroom.bookings.ledger import EntryKind
+from greenroom.bookings.model import LegKind, Payout
+from greenroom.bookings.wire import BookingView, LegStateName, MoneyView, SignerView
 from greenroom.conversations.wire import CardView
+
+TabName = Literal["brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions"]
+TimerKind = Literal["card_expires", "review_ends", "leg_starts", "leg_ends"]
 
 
 class MoneyReceiptView(Struct, frozen=True):
     """Where money moved: ours and the payment provider's own number of it."""
 
     entry_id: str
-    kind: str
+    kind: EntryKind
     amount: MoneyView
     payment_id: str | None
     provider_id: str | None
@@ -61,9 +66,9 @@ class SumView(Struct, frozen=True):
 class LegExpensesView(Struct, frozen=True):
     leg_id: str
     title: str
-    kind: Literal["talent", "studio"]
-    state: str
-    payout: str
+    kind: LegKind
+    state: LegStateName
+    payout: Payout
     sums: SumView
     deposit: LegDepositView | None
     amendments: list[AmendmentView]
@@ -106,3 +111,30 @@ class ActionsTab(Struct, frozen=True):
 
     cards: list[CardView]
     tab: Literal["actions"] = "actions"
+
+
+class TabView(Struct, frozen=True):
+    """`count`: how much waits there; null where nothing can wait."""
+
+    tab: TabName
+    available: bool
+    count: int | None
+
+
+class UpcomingView(Struct, frozen=True):
+    """Something that happens by itself. `card_expires` and `review_ends` name the card."""
+
+    kind: TimerKind
+    card_id: str | None
+    leg_id: str | None
+    at: str
+
+
+class PanelView(Struct, frozen=True):
+    """What the panel opens with. `leg_id`: the leg that the thread is about, where it is about one.
+    `timers`: what is still to come, the next first."""
+
+    tabs: list[TabView]
+    booking: BookingView | None
+    leg_id: str | None
+    timers: list[UpcomingView]

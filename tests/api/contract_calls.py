@@ -229,6 +229,9 @@ CONTRACT: dict[str, Entry] = {
         prepare=get_a_card,
         misspelt=(422, "CARD_INVALID"),
     ),
+    "get_panel": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=confirm
+    ),
     "get_panel_expenses": Entry(
         of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=confirm
     ),

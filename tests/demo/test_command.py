@@ -18,6 +18,7 @@ import pytest
 from greenroom.demo.welcome import Sample, welcome
 from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
 from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.server import bind
 
 if TYPE_CHECKING:
     from .conftest import NewDatabase
@@ -152,7 +153,7 @@ def paste(command: str) -> Any:
 
 
 def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Demo]) -> None:
-    demo = start("--messages", "200")
+    demo = start("--messages", "200", "--no-host-page")
     people, threads, messages = demo.counts()
     assert people == 15 + 2
     assert threads == 19 + 5
@@ -170,7 +171,8 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Dem
         assert httpx.get(demo.server_url + page, timeout=PATIENCE_S).status_code == 200
     demo.kill()
 
-    again = start("--messages", "200", "--workers", "2")
+    host_port = free_port()
+    again = start("--messages", "200", "--workers", "2", "--host-port", str(host_port))
     assert again.thread_id == demo.thread_id
     assert again.counts() == (people, threads, messages + 2)
     assert again.messages()[:-2] == before
@@ -179,7 +181,23 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Dem
         f"{again.server_url}/demo/sign-in", json={"user_id": "theo"}, timeout=PATIENCE_S
     )
     assert answer.json()["user"]["role"] == "photographer"
+    # The page of another origin, of which the workers know too.
+    check_host_page(f"http://127.0.0.1:{host_port}", again.server_url)
     assert again.interrupt() == 0
+
+
+def free_port() -> int:
+    with bind("127.0.0.1", 0) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def check_host_page(host_url: str, server_url: str) -> None:
+    asked = httpx.post(f"{host_url}/chat-token", json={"user_id": "maya"}, timeout=PATIENCE_S)
+    headers = {"Authorization": f"Bearer {asked.text}", "Origin": host_url}
+    answer = httpx.get(f"{server_url}/v1/me", headers=headers, timeout=PATIENCE_S)
+    assert answer.json()["user_id"] == "maya"
+    assert answer.headers["access-control-allow-origin"] == host_url
 
 
 @pytest.mark.parametrize(
@@ -242,9 +260,20 @@ async def test_load_only_loads_says_what_there_is_and_ends(
 def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str) -> None:
     tokens = {"maya": "token of maya", "theo": "token of theo"}
     sample = Sample("thr_1", tokens, 5115, 25_015, 1_000_194, bookings=13, open_cards=14)
-    box = welcome(sample, host, 8000)
+    box = welcome(sample, host, 8000, host_page=f"{server_url[:-4]}8001", is_built=True)
+    assert f"  App       {server_url}/app\n  Host page {server_url[:-4]}8001/\n" in box
     assert f"{server_url}/docs\n" in box
     assert f"curl -s {server_url}/v1/threads/thr_1/messages" in box
     assert "MAYA=token of maya\n" in box
     assert "5,115 people, 25,015 threads, 1,000,194 messages" in box
     assert "13 bookings are made, 14 cards wait" in box
+
+
+def test_the_box_leads_to_no_page_that_is_not_there() -> None:
+    sample = Sample("thr_1", {"maya": "m", "theo": "t"}, 1, 1, 1, bookings=1, open_cards=1)
+    bare = welcome(sample, "127.0.0.1", 8000, host_page=None, is_built=True)
+    assert "/app\n" in bare
+    assert "Host page" not in bare
+    unbuilt = welcome(sample, "127.0.0.1", 8000, host_page="http://127.0.0.1:1", is_built=False)
+    assert "/app\n" not in unbuilt
+    assert "run `make web`" in unbuilt

@@ -66,6 +66,7 @@ BODIES: dict[str, Any] = {
     "get_card": None,
     "create_card": A_CARD,
     "act_on_card": {"version": 1},
+    "get_panel": None,
     "get_panel_expenses": None,
     "get_panel_docs": None,
     "get_panel_actions": None,

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHA256 = "ab" * 32
 TABS = ("expenses", "docs", "actions")
+SHOWN = ("", *(f"/{tab}" for tab in TABS))
+LATER = ("brief", "moodboard", "shotlist", "files")
 
 LEDGER = """
 select
@@ -70,6 +72,12 @@ class Project:
         assert body.pop("tab") == name
         return body
 
+    async def panel(self, viewer: Person) -> Json:
+        answer = await viewer.get(f"/v1/threads/{self.thread_id}/panel")
+        assert answer.status_code == 200, answer.text
+        body: Json = answer.json()
+        return body
+
     async def make(self, person: Person, type_name: str, **payload: Any) -> Json:
         self.api.clock.advance(seconds=3)
         new = {"type": type_name, "payload": payload}
@@ -122,8 +130,8 @@ async def test_every_tab_is_empty_before_there_is_a_booking(api: Api, pool: asyn
 
 async def test_outsiders_have_no_panel(api: Api, pool: asyncpg.Pool) -> None:
     project = await Project.confirmed(api, pool, {"price_cents": 0})
-    for name in TABS:
-        path = f"/v1/threads/{project.thread_id}/panel/{name}"
+    for rest in SHOWN:
+        path = f"/v1/threads/{project.thread_id}/panel{rest}"
         assert await project.carl.refusal("GET", path) == (404, "THREAD_NOT_FOUND")
         assert await api.anonymous.refusal("GET", path) == (401, "UNAUTHENTICATED")
         assert await api.backend.refusal("GET", path) == (403, "FORBIDDEN")

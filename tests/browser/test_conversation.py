@@ -1,0 +1,75 @@
+"""Two people at once: the same talk, whatever the network between them lets through."""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from playwright.async_api import expect
+
+from tools.demo import Demo
+
+from .people import WAYS, People, Way
+from .talking import Shown, Talk
+
+_numbers = itertools.count(1)
+
+
+def new_thread(demo: Demo, first: str) -> str:
+    """From Maya to Theo."""
+    number = next(_numbers)
+    message = {"client_id": f"talk-{number}", "body": first}
+    new = {"kind": "inquiry", "to": ["theo"], "subject": "Talk", "first_message": message}
+    thread_id: str = demo.call("maya", "POST", "/v1/threads", new)["thread"]["id"]
+    return thread_id
+
+
+@pytest.mark.parametrize(
+    ("blocked", "indicator"),
+    [
+        (WAYS[:0], "Live"),
+        (WAYS[:1], "Live"),
+        (WAYS[:2], "Live"),
+        (WAYS[:3], "Updates every few seconds"),
+    ],
+    ids=["websocket", "sse", "long-poll", "poll"],
+)
+async def test_a_talk_ends_the_same_whatever_is_blocked(
+    people: People, demo: Demo, blocked: Sequence[Way], indicator: str
+) -> None:
+    path = f"/app/threads/{new_thread(demo, 'Are you free on Saturday?')}"
+    maya, theo = [
+        Talk(await people.open(user_id, path, blocked=blocked)) for user_id in ("maya", "theo")
+    ]
+    for each in (maya, theo):
+        await expect(each.page.get_by_role("status", name=indicator)).to_be_visible()
+        assert each.person.tried == set(WAYS[: len(blocked) + 1])
+    await talk(maya, theo, is_live="sse" not in blocked)
+    assert (
+        await maya.timeline({"You": "Maya Lindqvist"})
+        == await theo.timeline({"You": "Theo Adeyemi"})
+        == [
+            Shown("Maya Lindqvist", "Are you free on Saturday?", is_edited=False),
+            Shown("Theo Adeyemi", "After three, yes", is_edited=True),
+            Shown("Maya Lindqvist", "This message was deleted", is_edited=False),
+            Shown("Theo Adeyemi", "See you there", is_edited=False),
+        ]
+    )
+
+
+async def talk(maya: Talk, theo: Talk, *, is_live: bool) -> None:
+    await theo.sees("Are you free on Saturday?")
+    if is_live:
+        await asyncio.gather(theo.type("After two, yes"), maya.sees_typing("Theo"))
+    await theo.say("After two, yes")
+    await maya.sees("After two, yes")
+    await theo.sees_progress("After two, yes", "Read")
+    await maya.say("I will bring the wrong lens")
+    await theo.sees("I will bring the wrong lens")
+    await theo.edit("After two, yes", "After three, yes")
+    await maya.sees("After three, yes")
+    await maya.delete("I will bring the wrong lens")
+    await theo.say("See you there")
+    await maya.sees("See you there")
+    await expect(theo.message("This message was deleted")).to_be_visible()
+    await theo.sees_progress("See you there", "Read")
