@@ -7,10 +7,12 @@ import {
   around,
   daysOf,
   downwards,
+  FIRST_SHOWN,
   latest,
   type Loaded,
   MOST_SHOWN,
   NOTHING,
+  opening,
   type Row,
   shownOf,
   type Span,
@@ -206,6 +208,18 @@ test('a send keeps its key when it becomes a message, and is not there twice', (
       ['c1', 'message'],
     ],
   );
+});
+
+test('a thread opens with what fits the screen, or with all that is new', () => {
+  const messages = range(1, 50);
+  const open = (unreadAfter: string | null): number[] =>
+    shownOf(messages, opening(messages, { ...viewer, unreadAfter })).map(({ seq }) => seq);
+  assert.equal(open(null).length, FIRST_SHOWN);
+  assert.deepEqual([open(idOf(48)).length, open(idOf(48)).at(-1)], [FIRST_SHOWN, 50]);
+  // The line over the first new one needs the message before it.
+  assert.equal(open(idOf(10))[0], 10);
+  assert.equal(open(idOf(1)).length, 50);
+  assert.deepEqual(opening(range(1, 5), viewer), WHOLE);
 });
 
 test('the page holds a bounded part of a long thread, and every part can be reached', () => {

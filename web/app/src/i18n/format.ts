@@ -6,63 +6,52 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_DAYS = 6;
+const DATE: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
+const DATE_WITH_YEAR: Intl.DateTimeFormatOptions = { ...DATE, year: 'numeric' };
 
 export class Format {
   readonly locale: string;
   readonly timeZone: string;
-  readonly #time: Intl.DateTimeFormat;
-  readonly #weekday: Intl.DateTimeFormat;
-  readonly #date: Intl.DateTimeFormat;
-  readonly #dateWithYear: Intl.DateTimeFormat;
-  readonly #full: Intl.DateTimeFormat;
-  readonly #dayKey: Intl.DateTimeFormat;
-  readonly #relative: Intl.RelativeTimeFormat;
-  readonly #number: Intl.NumberFormat;
-  readonly #list: Intl.ListFormat;
-  readonly #money = new Map<string, Intl.NumberFormat>();
+  /** Made when first needed: each takes a while. */
+  readonly #kept = new Map<string, unknown>();
 
   constructor(locale: string, timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
     this.locale = locale;
     this.timeZone = timeZone;
-    const make = (options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
-      new Intl.DateTimeFormat(locale, { timeZone, ...options });
-    this.#time = make({ hour: 'numeric', minute: '2-digit' });
-    this.#weekday = make({ weekday: 'short' });
-    this.#date = make({ day: 'numeric', month: 'short' });
-    this.#dateWithYear = make({ day: 'numeric', month: 'short', year: 'numeric' });
-    this.#full = make({ dateStyle: 'full', timeStyle: 'short' });
-    this.#dayKey = new Intl.DateTimeFormat('en-CA', { timeZone });
-    this.#relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'narrow' });
-    this.#number = new Intl.NumberFormat(locale);
-    this.#list = new Intl.ListFormat(locale, { type: 'conjunction' });
   }
 
   /** `10:32` */
   time(at: string | number): string {
-    return this.#time.format(new Date(at));
+    return this.#dated({ hour: 'numeric', minute: '2-digit' }).format(new Date(at));
   }
 
   /** The whole of it, for a tooltip or a screen reader. */
   full(at: string | number): string {
-    return this.#full.format(new Date(at));
+    return this.#dated({ dateStyle: 'full', timeStyle: 'short' }).format(new Date(at));
   }
 
   date(at: string | number): string {
-    return this.#dateWithYear.format(new Date(at));
+    return this.#dated(DATE_WITH_YEAR).format(new Date(at));
   }
 
   /** The same for all moments of one day where the reader is: `2026-11-16`. */
   dayKey(at: string | number): string {
-    return this.#dayKey.format(new Date(at));
+    const make = (): Intl.DateTimeFormat =>
+      new Intl.DateTimeFormat('en-CA', { timeZone: this.timeZone });
+    return this.#keep('day', make).format(new Date(at));
   }
 
   /** In a list: `2m`, `3h` as the language says it, then a weekday, then a date. */
   short(at: string, nowMs: number): string {
     const ageMs = Math.max(0, nowMs - Date.parse(at));
-    if (ageMs < MINUTE_MS) return this.#relative.format(0, 'second');
-    if (ageMs < HOUR_MS) return this.#relative.format(-Math.floor(ageMs / MINUTE_MS), 'minute');
+    if (ageMs < MINUTE_MS) return this.#relative('narrow').format(0, 'second');
+    if (ageMs < HOUR_MS) {
+      return this.#relative('narrow').format(-Math.floor(ageMs / MINUTE_MS), 'minute');
+    }
     if (this.dayKey(at) === this.dayKey(nowMs)) return this.time(at);
-    if (this.#daysAgo(at, nowMs) <= WEEK_DAYS) return this.#weekday.format(new Date(at));
+    if (this.#daysAgo(at, nowMs) <= WEEK_DAYS) {
+      return this.#dated({ weekday: 'short' }).format(new Date(at));
+    }
     return this.#dateInList(at, nowMs);
   }
 
@@ -70,27 +59,26 @@ export class Format {
   day(at: string, nowMs: number): string {
     const days = this.#daysAgo(at, nowMs);
     if (days <= 1) {
-      const words = new Intl.RelativeTimeFormat(this.locale, { numeric: 'auto' });
-      return capitalised(words.format(-days, 'day'), this.locale);
+      return capitalised(this.#relative('long').format(-days, 'day'), this.locale);
     }
-    const { timeZone } = this;
     const isRecent = days <= WEEK_DAYS;
     const options: Intl.DateTimeFormatOptions = isRecent
       ? { weekday: 'long' }
       : { weekday: 'long', day: 'numeric', month: 'long', ...this.#yearUnlessNow(at, nowMs) };
-    return new Intl.DateTimeFormat(this.locale, { timeZone, ...options }).format(new Date(at));
+    return this.#dated(options).format(new Date(at));
   }
 
   /** `Sat 21 Nov, 10:00–14:00`, in the reader's zone unless one is given. */
   range(start: string, end: string, timeZone = this.timeZone): string {
-    return new Intl.DateTimeFormat(this.locale, {
+    const format = this.#dated({
       timeZone,
       weekday: 'short',
       day: 'numeric',
       month: 'short',
       hour: 'numeric',
       minute: '2-digit',
-    }).formatRange(new Date(start), new Date(end));
+    });
+    return format.formatRange(new Date(start), new Date(end));
   }
 
   /** What is left until then: `2 d 4 h`, `3 h 20 min`, `45 s`. */
@@ -105,34 +93,30 @@ export class Format {
   }
 
   money({ amount_cents, currency }: Money): string {
-    let format = this.#money.get(currency);
-    if (!format) {
-      format = new Intl.NumberFormat(this.locale, { style: 'currency', currency });
-      this.#money.set(currency, format);
-    }
-    return format.format(amount_cents / 10 ** fractionDigits(currency));
+    const format = this.#numbered({ style: 'currency', currency });
+    const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+    return format.format(amount_cents / 10 ** digits);
   }
 
   number(value: number): string {
-    return this.#number.format(value);
+    return this.#numbered({}).format(value);
   }
 
   /** Of a hundred: `50 %` as the language writes it. */
   percent(value: number): string {
-    return new Intl.NumberFormat(this.locale, { style: 'percent' }).format(value / 100);
+    return this.#numbered({ style: 'percent' }).format(value / 100);
   }
 
   list(items: readonly string[]): string {
-    return this.#list.format(items);
+    const make = (): Intl.ListFormat => new Intl.ListFormat(this.locale, { type: 'conjunction' });
+    return this.#keep('list', make).format(items);
   }
 
   #units(...parts: [number, string][]): string {
     const some = parts.filter(([count], index) => count > 0 || index === 0);
     return some
       .map(([count, unit]) =>
-        new Intl.NumberFormat(this.locale, { style: 'unit', unit, unitDisplay: 'short' }).format(
-          count,
-        ),
+        this.#numbered({ style: 'unit', unit, unitDisplay: 'short' }).format(count),
       )
       .join(' ');
   }
@@ -143,12 +127,35 @@ export class Format {
 
   #dateInList(at: string, nowMs: number): string {
     const isThisYear = this.dayKey(at).slice(0, 4) === this.dayKey(nowMs).slice(0, 4);
-    return (isThisYear ? this.#date : this.#dateWithYear).format(new Date(at));
+    return this.#dated(isThisYear ? DATE : DATE_WITH_YEAR).format(new Date(at));
   }
 
   #yearUnlessNow(at: string, nowMs: number): Intl.DateTimeFormatOptions {
     const isThisYear = this.dayKey(at).slice(0, 4) === this.dayKey(nowMs).slice(0, 4);
     return isThisYear ? {} : { year: 'numeric' };
+  }
+
+  #dated(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+    const { timeZone } = this;
+    const make = (): Intl.DateTimeFormat =>
+      new Intl.DateTimeFormat(this.locale, { timeZone, ...options });
+    return this.#keep(`dated ${JSON.stringify(options)}`, make);
+  }
+
+  #numbered(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+    const make = (): Intl.NumberFormat => new Intl.NumberFormat(this.locale, options);
+    return this.#keep(`numbered ${JSON.stringify(options)}`, make);
+  }
+
+  #relative(style: 'narrow' | 'long'): Intl.RelativeTimeFormat {
+    const options = { numeric: 'auto', style } as const;
+    const make = (): Intl.RelativeTimeFormat => new Intl.RelativeTimeFormat(this.locale, options);
+    return this.#keep(`relative ${style}`, make);
+  }
+
+  #keep<T>(name: string, make: () => T): T {
+    if (!this.#kept.has(name)) this.#kept.set(name, make());
+    return this.#kept.get(name) as T;
   }
 }
 

@@ -4,6 +4,7 @@ import type { ConnectionState } from '@greenroom/sdk';
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
 
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { Steady } from './steady.ts';
@@ -14,6 +15,7 @@ const LASTS_MS = 2_000;
 @customElement('greenroom-connection')
 export class GreenroomConnection extends GreenroomElement {
   static override styles = [
+    tokens,
     GreenroomElement.styles,
     css`
       :host {

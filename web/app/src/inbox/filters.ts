@@ -60,6 +60,8 @@ export class GreenroomInboxFilters extends GreenroomElement {
         overflow-y: auto;
         padding: calc(var(--_space) * 4);
         position: fixed;
+        /* On top it is anyway; this is for checkers that do not know popovers. */
+        z-index: 1;
       }
 
       fieldset {

@@ -12,6 +12,7 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 import { announce } from '../look/announcer.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import type { MenuItem } from '../look/menu.ts';
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { rowActions } from './actions.ts';
@@ -39,7 +40,7 @@ const SIGNS: Record<Folder, IconName> = {
 /** Fires `greenroom-open` with the thread's id and `greenroom-folder` with a folder. */
 @customElement('greenroom-inbox')
 export class GreenroomInbox extends GreenroomElement {
-  static override styles = [GreenroomElement.styles, chips, skeleton, frame];
+  static override styles = [tokens, GreenroomElement.styles, chips, skeleton, frame];
 
   /** The thread that is open: its row is marked. */
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;

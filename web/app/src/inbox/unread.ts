@@ -3,6 +3,7 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
 
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { countsOf } from './counts.ts';
@@ -12,6 +13,7 @@ const MOST_SHOWN = 99;
 @customElement('greenroom-unread')
 export class GreenroomUnread extends GreenroomElement {
   static override styles = [
+    tokens,
     GreenroomElement.styles,
     css`
       :host {

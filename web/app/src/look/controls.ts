@@ -3,6 +3,10 @@
 import { css } from 'lit';
 
 export const controls = css`
+  :host([hidden]) {
+    display: none;
+  }
+
   *,
   ::before,
   ::after {

@@ -5,13 +5,11 @@ import { customElement, property, query } from 'lit/decorators.js';
 
 import { controls } from './controls.ts';
 import { icon } from './icons.ts';
-import { tokens } from './tokens.ts';
 
 /** The browser keeps the focus inside, closes it by Escape and gives the focus back. Fires `close`. */
 @customElement('greenroom-dialog')
 export class GreenroomDialog extends LitElement {
   static override styles = [
-    tokens,
     controls,
     css`
       dialog {

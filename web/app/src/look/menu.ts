@@ -5,7 +5,6 @@ import { customElement, property, query } from 'lit/decorators.js';
 
 import { controls } from './controls.ts';
 import { icon, type IconName } from './icons.ts';
-import { tokens } from './tokens.ts';
 
 export interface MenuItem {
   label: string;
@@ -21,7 +20,6 @@ export interface MenuItem {
 export class GreenroomMenu extends LitElement {
   static override shadowRootOptions = { ...LitElement.shadowRootOptions, delegatesFocus: true };
   static override styles = [
-    tokens,
     controls,
     css`
       :host {

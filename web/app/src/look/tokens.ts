@@ -1,4 +1,7 @@
-/** The design in one place. A host page may set any `--gr-…` property on an element or above it. */
+/** The design in one place. A host page may set any `--gr-…` property on an element or above it.
+ *
+ * Only elements that a page may hold by themselves have it; what is inside them inherits.
+ */
 
 import { css } from 'lit';
 
@@ -60,9 +63,5 @@ export const tokens = css`
 
   :host([theme='dark']) {
     color-scheme: dark;
-  }
-
-  :host([hidden]) {
-    display: none;
   }
 `;

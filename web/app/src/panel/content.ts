@@ -5,7 +5,6 @@ import { customElement, property } from 'lit/decorators.js';
 
 import '../look/avatar.ts';
 import { controls } from '../look/controls.ts';
-import { tokens } from '../look/tokens.ts';
 import { actionsTab } from './actions_tab.ts';
 import { bookingTab } from './booking_tab.ts';
 import { contentStyles } from './content_styles.ts';
@@ -18,7 +17,7 @@ import type { Drawn, View } from './view.ts';
 
 @customElement('greenroom-panel-content')
 export class GreenroomPanelContent extends LitElement {
-  static override styles = [tokens, controls, contentStyles];
+  static override styles = [controls, contentStyles];
 
   @property({ attribute: false }) tab: TabName = 'actions';
   @property({ attribute: false }) view!: View;

@@ -75,7 +75,8 @@ export const contentStyles = css`
   .head {
     align-items: start;
     display: flex;
-    gap: calc(var(--_space) * 3);
+    flex-wrap: wrap;
+    gap: calc(var(--_space) * 2) calc(var(--_space) * 3);
     justify-content: space-between;
   }
 

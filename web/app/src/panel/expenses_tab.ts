@@ -87,7 +87,8 @@ function amendment(view: View, each: Amendment): TemplateResult {
   const money = (amount_cents: number): string =>
     format.money({ amount_cents, currency: each.amount.currency });
   const state = chip(words.amendmentState[each.state], AMENDMENT_TONES[each.state]);
-  return html`${line(view, each.title, each.amount, state)}
+  const title = each.kind === 'expense' ? each.title : words.amendmentKind[each.kind];
+  return html`${line(view, title, each.amount, state)}
   ${
     items.length === 0
       ? nothing
@@ -101,7 +102,7 @@ function amendment(view: View, each: Amendment): TemplateResult {
           )}
         </ul>`
   }
-  ${below(view, each.title, each.created_at, each.card_id)}`;
+  ${below(view, title, each.created_at, each.card_id)}`;
 }
 
 function refund(view: View, each: Refund): TemplateResult {

@@ -6,6 +6,7 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { frameStyles } from './frame_styles.ts';
@@ -21,7 +22,7 @@ const SKELETONS = [1, 2, 3];
 
 @customElement('greenroom-panel')
 export class GreenroomPanel extends GreenroomElement {
-  static override styles = [GreenroomElement.styles, frameStyles];
+  static override styles = [tokens, GreenroomElement.styles, frameStyles];
 
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
   @property({ reflect: true }) tab: string | null = null;

@@ -7,7 +7,6 @@ import { Format } from '../i18n/format.ts';
 import { english, type Words } from '../i18n/index.ts';
 import { prepareAnnouncer } from '../look/announcer.ts';
 import { controls } from '../look/controls.ts';
-import { tokens } from '../look/tokens.ts';
 import { configure, currentSession, onSession, type Session } from './session.ts';
 
 const plainFormat = new Format('en');
@@ -15,7 +14,7 @@ const plainFormat = new Format('en');
 export type Stop = () => void;
 
 export abstract class GreenroomElement extends LitElement {
-  static override styles: CSSResultGroup = [tokens, controls];
+  static override styles: CSSResultGroup = controls;
 
   @state() session: Session | null = null;
   /** An address of the host's site that gives tokens: configures the page's session. */

@@ -6,6 +6,7 @@ import { customElement, query, state } from 'lit/decorators.js';
 
 import { directionOf, english, loadWords, type Words } from '../i18n/index.ts';
 import { countsOf } from '../inbox/counts.ts';
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import { configure, type Session, signOut } from '../session/session.ts';
 import { handedToken } from './handed_token.ts';
@@ -32,6 +33,7 @@ import type { GreenroomWorkspace } from './workspace.ts';
 @customElement('greenroom-app')
 export class GreenroomApp extends GreenroomElement {
   static override styles = [
+    tokens,
     GreenroomElement.styles,
     css`
       :host {

@@ -8,6 +8,7 @@ import type { GreenroomInbox } from '../inbox/inbox.ts';
 import { icon } from '../look/icons.ts';
 import type { GreenroomPanel } from '../panel/panel.ts';
 import { readTab } from '../panel/tabs.ts';
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { GreenroomThread } from '../thread/thread.ts';
 import { followKeys } from './follow_keys.ts';
@@ -24,7 +25,7 @@ type Pane = 'inbox' | 'thread' | 'panel';
 
 @customElement('greenroom-workspace')
 export class GreenroomWorkspace extends GreenroomElement {
-  static override styles = [GreenroomElement.styles, styles];
+  static override styles = [tokens, GreenroomElement.styles, styles];
 
   @property({ attribute: false }) navigation!: Navigation;
   @property({ attribute: false }) route: Route = INBOX;

@@ -1,6 +1,7 @@
 import { css } from 'lit';
 
-/** The widths are those of screen.ts: the layout is the page's, so it asks the window. */
+/** The widths are those of screen.ts: the layout is the page's, so it asks the window. Letters of
+ * twice the size make no pane wider than its part of the window. */
 export const styles = css`
   :host {
     block-size: 100%;
@@ -114,7 +115,7 @@ export const styles = css`
 
   @media (min-width: 44rem) {
     .panes {
-      grid-template-columns: 18.5rem minmax(0, 1fr);
+      grid-template-columns: min(18.5rem, 42vw) minmax(0, 1fr);
     }
 
     .panes > .pane {
@@ -141,13 +142,13 @@ export const styles = css`
 
   @media (min-width: 56.25rem) {
     .panes {
-      grid-template-columns: 22.5rem minmax(0, 1fr);
+      grid-template-columns: min(22.5rem, 40vw) minmax(0, 1fr);
     }
   }
 
   @media (min-width: 75rem) {
     .panes.at-panel {
-      grid-template-columns: 22.5rem minmax(0, 1fr) 22.5rem;
+      grid-template-columns: min(22.5rem, 30vw) minmax(0, 1fr) min(22.5rem, 30vw);
     }
 
     .panel {

@@ -6,6 +6,7 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
+import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import { nameOf, othersIn } from '../session/people.ts';
 import type { Session } from '../session/session.ts';
@@ -23,7 +24,7 @@ import type { GreenroomTimeline } from './timeline_view.ts';
 
 @customElement('greenroom-thread')
 export class GreenroomThread extends GreenroomElement {
-  static override styles = [GreenroomElement.styles, threadStyles];
+  static override styles = [tokens, GreenroomElement.styles, threadStyles];
 
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
   /** The arrow back to the list: `always`, `never`, or, unset, in a narrow box. */

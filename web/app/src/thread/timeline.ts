@@ -6,6 +6,7 @@ import type { Card, Message, Send } from '@greenroom/sdk';
 export const GROUP_MS = 5 * 60_000;
 /** As many stay in the page however far one scrolls. */
 export const MOST_SHOWN = 400;
+export const FIRST_SHOWN = 16;
 const STEP = 100;
 
 /** What this view has: everything from `floor` on, except what the viewer may not see. */
@@ -95,6 +96,14 @@ export function shownOf(messages: readonly Message[], span: Span): Message[] {
 export function latest(messages: readonly Message[]): Span {
   const first = messages.length > MOST_SHOWN ? messages.at(-MOST_SHOWN)?.seq : 0;
   return { first: first ?? 0, last: Infinity };
+}
+
+/** What is drawn first: a screen's worth, or all that is new. The rest follows when that is there. */
+export function opening(messages: readonly Message[], viewer: Viewer): Span {
+  const unread = firstUnreadOf(messages, viewer);
+  const newFrom = unread ? messages.indexOf(unread) - 1 : messages.length;
+  const from = Math.min(messages.length - FIRST_SHOWN, newFrom);
+  return { first: from > 0 ? (messages[from]?.seq ?? 0) : 0, last: Infinity };
 }
 
 /** More at the top; what is then too much goes at the bottom. */

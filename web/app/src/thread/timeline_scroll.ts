@@ -13,6 +13,7 @@ import {
   firstUnreadOf,
   latest,
   MOST_SHOWN,
+  opening,
   shownOf,
   type Span,
   upwards,
@@ -91,8 +92,10 @@ export abstract class ScrolledTimeline extends GreenroomElement {
   protected override willUpdate(changed: PropertyValues<this>): void {
     super.willUpdate(changed);
     if (changed.has('conversation')) this.#startAnew();
+    const messages = this.conversation?.loaded.messages ?? [];
+    if (!this.#isPlaced && !this.#wasTouched) this.span = opening(messages, this.viewer);
     const isCrowded = this.span.last === Infinity && this.shown.length > MOST_SHOWN;
-    if (isCrowded && this.isAtEnd) this.span = latest(this.conversation?.loaded.messages ?? []);
+    if (isCrowded && this.isAtEnd) this.span = latest(messages);
   }
 
   protected override updated(_changed: PropertyValues<this>): void {

@@ -114,6 +114,7 @@ export const panel: Words['panel'] = {
   },
   wholeBooking: 'Ganze Buchung',
   amendments: 'Zum Preis hinzugekommen',
+  amendmentKind: { extras: 'Zusatzleistungen', overtime: 'Überstunden' },
   amendmentState: {
     pending: 'wird gezahlt',
     paid: 'gezahlt',

@@ -109,6 +109,8 @@ export const panel = {
   },
   wholeBooking: 'Whole booking',
   amendments: 'Added to the price',
+  /** An expense has the name of whoever was paid. */
+  amendmentKind: { extras: 'Extras', overtime: 'Overtime' },
   amendmentState: {
     pending: 'being paid',
     paid: 'paid',
