@@ -54,7 +54,7 @@ class Market:
 
     def person(self, display_name: str, **more: Any) -> str:
         """Somebody whom nobody knows yet."""
-        user_id = f"{display_name.split()[0].lower()}-{next(self._numbers)}"
+        user_id = f"{display_name.split(maxsplit=1)[0].lower()}-{next(self._numbers)}"
         self.describe(user_id, display_name=display_name, **more)
         return user_id
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Client
 
 IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
-DEATHS = 10_000 if IS_FULL else 8
+DEATHS = 10_000 if IS_FULL else 6
 
 
 class Story(ABC):

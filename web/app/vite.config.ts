@@ -30,7 +30,7 @@ export default defineConfig({
         // One file of what all parts share: fewer steps until the last one is there.
         // Vite's helper for lazy parts is not in it: the host page's own script has it too, and would
         // bring all of the core from its own site a second time.
-        advancedChunks: {
+        codeSplitting: {
           groups: [
             { name: 'lazy', test: /preload-helper/, priority: 1 },
             { name: 'core', minShareCount: 2 },

@@ -56,6 +56,17 @@ export class Problem extends Error {
     return new Problem({ status: 0, code: 'DISCARDED', title: 'The send was discarded' });
   }
 
+  /** The page's own site gave no token for its visitor. Whoever signs in there can go on. */
+  static noToken(status: number): Problem {
+    const isRefused = status === 401 || status === 403;
+    return new Problem({
+      status: isRefused ? 401 : 0,
+      code: isRefused ? 'UNAUTHENTICATED' : 'UNREACHABLE',
+      title: 'There is no token for this visitor',
+      detail: `The token's address answered ${status}`,
+    });
+  }
+
   static of(error: unknown): Problem {
     return error instanceof Problem ? error : Problem.unreachable(error);
   }

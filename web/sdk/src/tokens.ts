@@ -67,7 +67,7 @@ export class Tokens {
     try {
       token = await this.#source();
     } catch (error) {
-      throw Problem.unreachable(error);
+      throw Problem.of(error);
     }
     const nowMs = this.#clock.now();
     const endsAtMs = (readClaims(token).exp ?? Infinity) * 1000;

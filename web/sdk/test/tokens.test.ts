@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { Problem } from '../src/problem.js';
 import { readClaims, Tokens } from '../src/tokens.js';
 import { FakeClock, jwt, START_MS } from './fakes.js';
 
@@ -68,4 +69,19 @@ test('a clock that is wrong does not make it ask for a token with every call', a
   await tokens.get();
   await tokens.get();
   assert.deepEqual([asked, tokens.renewAtMs], [1, Infinity]);
+});
+
+test('a site that has no token for its visitor is told apart from one that is away', async () => {
+  const asked = async (status: number): Promise<Problem> => {
+    const tokens = new Tokens(() => Promise.reject(Problem.noToken(status)), new FakeClock());
+    return tokens.get().then(
+      () => assert.fail('there is no token'),
+      (error: unknown) => error as Problem,
+    );
+  };
+  assert.deepEqual(
+    [(await asked(401)).status, (await asked(403)).status, (await asked(502)).status],
+    [401, 401, 0],
+  );
+  assert.ok((await asked(401)).isTransient);
 });

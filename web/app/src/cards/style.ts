@@ -160,6 +160,14 @@ export const cardLook = css`
     gap: calc(var(--_space) * 2.5);
   }
 
+  /* A letter under a hundred accents is as wide as it likes, and cannot be broken. */
+  .facts > *,
+  .lines > li > :first-child {
+    min-inline-size: 0;
+    overflow-x: clip;
+    overflow-clip-margin: 4px;
+  }
+
   .main {
     font-size: var(--_size-large);
     font-weight: 600;

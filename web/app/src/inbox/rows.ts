@@ -148,7 +148,8 @@ export class GreenroomInboxRows extends GreenroomElement {
     if (changed.has('rows')) this.#stayInPlace();
     this.#seen = this.#idsIn(this.#inSight());
     if (this.#hadFocus && !this.#focused()) this.#focusActive(this.#hadFocus);
-    if (isNearEnd(this.span, this.rows.length)) this.source?.loadNext();
+    // What is drawn may be older than what has come in, and a page too many would be asked for.
+    if (isNearEnd(this.span, this.source?.list.rows.length ?? 0)) this.source?.loadNext();
     this.#watchSoon();
     void this.#loadCards();
   }

@@ -166,9 +166,18 @@ export const contentStyles = css`
   .tiers > div,
   .items > li {
     display: flex;
-    gap: calc(var(--_space) * 4);
+    flex-wrap: wrap;
+    gap: 0 calc(var(--_space) * 4);
     justify-content: space-between;
     padding-block: calc(var(--_space) * 2);
+  }
+
+  /* Beside each other as long as there is room for some words. */
+  .head > :first-child,
+  .tiers > div > :first-child,
+  .items > li > :first-child {
+    flex: 1 1 7rem;
+    min-inline-size: 0;
   }
 
   .tiers > div + div,

@@ -125,6 +125,7 @@ export class Session {
   explain(error: unknown): string {
     const problem = Problem.of(error);
     if (problem.status === 0) return this.words.look.unreachable;
+    if (problem.status === 401) return this.words.look.notSignedIn;
     const { title, detail, hint } = problem.document;
     return [detail || title, hint].filter(Boolean).join(' ');
   }
@@ -158,7 +159,7 @@ export class Session {
 function tokenFrom(url: string): TokenSource {
   return async () => {
     const answer = await fetch(url, { credentials: 'same-origin', cache: 'no-store' });
-    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+    if (!answer.ok) throw Problem.noToken(answer.status);
     return (await answer.text()).trim();
   };
 }
