@@ -17,7 +17,8 @@ async def docs_of(pool: Pool, group_id: str | None, leg_id: str | None, thread_i
     legs = await pool.fetch(sql.LEGS, group_id, leg_id)
     if not legs:
         return DocsTab([])
-    rows = await pool.fetch(sql.DOCUMENTS, legs[0]["group_id"], thread_id, DOCUMENTS_SHOWN)
+    ids = [leg["leg_id"] for leg in legs]
+    rows = await pool.fetch(sql.DOCUMENTS, legs[0]["group_id"], thread_id, DOCUMENTS_SHOWN, ids)
     signers: defaultdict[str, list[Record]] = defaultdict(list)
     for row in await pool.fetch(sql.SIGNERS, [row["document_id"] for row in rows]):
         signers[row["document_id"]].append(row)

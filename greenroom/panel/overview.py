@@ -1,6 +1,7 @@
 """What the panel opens with: its tabs, the booking, and what is still to come."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from asyncpg import Pool
 
@@ -29,12 +30,13 @@ async def overview_of(
     """For one who is in the thread, whether or not they have a part in the booking: the tabs show
     its legs and its money to everybody there, and so does this."""
     booking = await _booking_of(pool, thread)
+    legs = () if booking is None else booking.group.legs
     counts: dict[TabName, int] = {"actions": len(cards)}
     if booking is not None:
+        ids = [leg.leg_id for leg in legs]
         counts["docs"] = await pool.fetchval(
-            sql.TO_SIGN, booking.group.group_id, viewer, list(WAITING)
+            sql.TO_SIGN, booking.group.group_id, viewer, list(WAITING), ids
         )
-    legs = () if booking is None else booking.group.legs
     coming = [*_card_times(cards, types), *_leg_times(legs)]
     return PanelView(
         tabs=[_tab(tab, counts, has_booking=booking is not None) for tab in TABS],
@@ -49,10 +51,16 @@ async def overview_of(
 
 
 async def _booking_of(pool: Pool, thread: Thread) -> Booking | None:
-    """A project names a group or one of its legs. The marketplace may have named what we do not
-    have: then there is nothing to show."""
+    """A project names a group, or one of its legs and has that one alone. The marketplace may have
+    named what we do not have: then there is nothing to show."""
     group_id = await pool.fetchval(sql.BOOKING, thread.group_id, thread.leg_id)
-    return None if group_id is None else await access_booking(pool, None, group_id)
+    if group_id is None:
+        return None
+    booking = await access_booking(pool, None, group_id)
+    if thread.group_id is not None:
+        return booking
+    own = tuple(leg for leg in booking.group.legs if leg.leg_id == thread.leg_id)
+    return replace(booking, group=replace(booking.group, legs=own))
 
 
 def _tab(tab: TabName, counts: dict[TabName, int], *, has_booking: bool) -> TabView:

@@ -1,6 +1,7 @@
 """What the tabs read, each in one bounded query by index."""
 
-# The booking of a thread: a project names a group, or a single leg of one.
+# The booking of a thread: a project names a group, or a single leg of one, whose people need not
+# know what the others cost.
 LEGS = """
 select l.leg_id, l.group_id, l.title, l.kind, l.seller, l.state, l.price_cents, l.payout,
     g.currency, d.deposit_id, d.amount_cents as deposit_cents, d.captured_cents,
@@ -8,7 +9,7 @@ select l.leg_id, l.group_id, l.title, l.kind, l.seller, l.state, l.price_cents, 
 from leg l
 join booking_group g on g.group_id = l.group_id
 left join deposit d on d.leg_id = l.leg_id
-where l.group_id = coalesce($1, (select o.group_id from leg o where o.leg_id = $2))
+where l.group_id = $1::text or ($1::text is null and l.leg_id = $2)
 order by l.place
 """
 
@@ -58,7 +59,8 @@ DOCUMENTS = """
 select d.document_id, d.leg_id, d.title, d.url, d.bytes, d.sha256, d.state, d.created_at,
     (select c.card_id from card c where c.thread_id = $2 and c.is_open and c.type = 'sign'
         and c.payload ->> 'document_id' = d.document_id limit 1) as card_id
-from document d where d.group_id = $1 order by d.created_at, d.document_id limit $3
+from document d where d.group_id = $1 and (d.leg_id is null or d.leg_id = any ($4::text[]))
+order by d.created_at, d.document_id limit $3
 """
 SIGNERS = """
 select document_id, user_id, state, at from document_signer
@@ -69,6 +71,7 @@ where document_id = any ($1::text[]) order by document_id, place
 TO_SIGN = """
 select count(*) from document d join document_signer s using (document_id)
 where d.group_id = $1 and s.user_id = $2 and s.state = 'pending' and d.state = any ($3::text[])
+    and (d.leg_id is null or d.leg_id = any ($4::text[]))
 """
 
 BALANCES = """

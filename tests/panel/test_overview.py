@@ -54,17 +54,22 @@ async def test_someone_in_the_thread_sees_what_its_tabs_show(api: Api, pool: asy
     assert refused == (404, "THREAD_NOT_FOUND")
 
 
-async def test_a_thread_that_names_a_leg_alone_has_the_legs_booking(
+async def test_a_thread_that_names_one_leg_knows_nothing_of_the_others(
     api: Api, pool: asyncpg.Pool
 ) -> None:
-    project = await Project.confirmed(api, pool, {"price_cents": 0}, {"price_cents": 0})
+    project = await Project.confirmed(api, pool, {"price_cents": 7_000}, {"price_cents": 5_000})
     thread_id = await project.ann.thread_with(project.sue)
     path = f"/v1/threads/{thread_id}"
     answer = await api.backend.post(f"{path}/promote", {"leg_id": project.legs[1]})
     assert answer.status_code == 200, answer.text
     panel = (await project.sue.get(f"{path}/panel")).json()
     assert panel["leg_id"] == project.legs[1]
-    assert panel["booking"]["id"] == project.booking_id
+    booking = panel["booking"]
+    assert (booking["id"], booking["total"]["amount_cents"]) == (project.booking_id, 5_000)
+    assert [leg["id"] for leg in booking["legs"]] == [project.legs[1]]
+    expenses = (await project.sue.get(f"{path}/panel/expenses")).json()
+    assert [leg["leg_id"] for leg in expenses["legs"]] == [project.legs[1]]
+    assert expenses["sums"]["price"]["amount_cents"] == 5_000
 
 
 @pytest.mark.parametrize("name", ["group_id", "leg_id"])
