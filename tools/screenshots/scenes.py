@@ -77,7 +77,7 @@ TABS = {
 
 def states() -> list[Scene]:
     thread = Scene("thread", subject=LOOKBOOK, pose=poses.wait_for_messages)
-    project = Scene("project", subject=CAMPAIGN, pose=poses.wait_for_panel, looks=IN_THE_HAND)
+    project = Scene("project", subject=CAMPAIGN, pose=poses.wait_for_panel)
     return [
         Scene("empty-all", "newcomer", pose=poses.wait_for_emptiness, looks=IN_THE_HAND),
         *(
