@@ -7,7 +7,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from bench import fill
 from bench.product import Product
@@ -18,21 +18,31 @@ from tools.chromium import find_chromium, open_chromium
 MANY = "many"
 LONG_TASK_MS = 50
 EMBED_BYTES = 80_000
-WHEEL_PX = 900
 FULL, QUICK = 10_000, 1000
-IMPORT = re.compile(r"""["'`](?:\./|\.\./|/)*((?:app/assets/)?[\w-]+\.js)["'`]""")
+_NAME = r"""["'`](?:\./|\.\./|/)*((?:app/assets/)?[\w-]+\.js)["'`]"""
+NAMED = re.compile(_NAME)
+LOADED = re.compile(r"(?:from|import)\s*" + _NAME)
+"""Those that come with it, and not when something is opened."""
 
 WATCH = """
 globalThis.longTasks = [];
 new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((task) => task.duration)))
   .observe({ type: 'longtask', buffered: true });
 """
-COUNT_FRAMES = """
-globalThis.frameCount = 0;
-const count = () => { frameCount += 1; requestAnimationFrame(count); };
-requestAnimationFrame(count);
-longTasks.length = 0;
+SCROLL = """
+async (list) => {
+  longTasks.length = 0;
+  let frames = 0;
+  for (let still = 0; still < 60; frames += 1) {
+    const before = list.scrollTop;
+    list.scrollTop += 250;
+    await new Promise(requestAnimationFrame);
+    still = list.scrollTop === before ? still + 1 : 0;
+  }
+  return frames;
+}
 """
+"""A fast hand, inside the page: whoever looks in from outside is what would be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +69,24 @@ def measure(server: Product, threads: int) -> list[Row]:
             f"{longest_ms:.0f} ms",
             longest_ms / LONG_TASK_MS,
         ),
-        embed_row(),
+        *embed_rows(),
     ]
 
 
-def embed_row() -> Row:
-    size = embed_bytes()
-    return at_most("embed, gzipped", f"{size / 1000:.1f} kB", size / EMBED_BYTES, 1.0, "80 kB")
+def embed_rows() -> list[Row]:
+    first, whole = _bytes_of(LOADED), _bytes_of(NAMED)
+    return [
+        at_most("embed, gzipped", f"{first / 1000:.1f} kB", first / EMBED_BYTES, 1.0, "80 kB"),
+        noted(
+            "embed with all that opens later, every language",
+            f"{whole / 1000:.1f} kB",
+            whole / EMBED_BYTES,
+        ),
+    ]
 
 
-def embed_bytes() -> int:
-    """Of all scripts that a page may load for the embed, every language among them."""
+def _bytes_of(naming: re.Pattern[str]) -> int:
+    """Of the scripts that a page comes to from the embed, by those names of others that count."""
     files = read_files(BUILT)
     found: set[str] = set()
     waiting = ["embed.js"]
@@ -77,14 +94,10 @@ def embed_bytes() -> int:
         name = waiting.pop()
         if name not in found and name in files:
             found.add(name)
-            waiting += _imported_by(files[name].plain.body.decode())
+            # Chunks name each other without their folder.
+            names = naming.findall(files[name].plain.body.decode())
+            waiting += [each if "/" in each else f"app/assets/{each}" for each in names]
     return sum(len(files[name].form_for("gzip").body) for name in found)
-
-
-def _imported_by(script: str) -> list[str]:
-    """Chunks name each other without their folder."""
-    names = IMPORT.findall(script)
-    return [name if "/" in name else f"app/assets/{name}" for name in names]
 
 
 async def _scroll(server: Product, threads: int) -> Scrolled:
@@ -93,19 +106,7 @@ async def _scroll(server: Product, threads: int) -> Scrolled:
         await page.add_init_script(WATCH)
         await page.goto(f"http://127.0.0.1:{server.port}/app#token={server.token(MANY)}")
         await expect(page.get_by_text("Person 1", exact=True).first).to_be_visible()
-        await _wheel_to(page, f"Person {threads}")
-        frames, long_tasks_ms = await page.evaluate("[frameCount, longTasks]")
+        frames = await page.locator("greenroom-inbox-rows .scroll").evaluate(SCROLL)
+        long_tasks_ms = await page.evaluate("longTasks")
+        await expect(page.get_by_text(f"Person {threads}", exact=True)).to_be_visible()
         return Scrolled(frames, long_tasks_ms)
-
-
-async def _wheel_to(page: Page, name: str) -> None:
-    """Down the inbox as a hand does it, until the last thread is there."""
-    row = page.get_by_text(name, exact=True).first
-    box = await page.locator("greenroom-inbox").bounding_box()
-    if box is None:
-        raise RuntimeError("the inbox is not visible")
-    await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    await page.evaluate(COUNT_FRAMES)
-    while not await row.is_visible():
-        await page.mouse.wheel(0, WHEEL_PX)
-        await page.evaluate("new Promise(requestAnimationFrame)")

@@ -101,7 +101,7 @@ async def inbox(visit: Visit) -> AsyncIterator[State]:
 async def thread(visit: Visit) -> AsyncIterator[State]:
     ann = await visit.open(visit.project.buyer, visit.project.path)
     talk, page = Talk(ann), ann.page
-    await talk.sees("A question before the day")
+    await expect(page.get_by_role("article").last).to_be_visible()
     said = f"Here is message {next(_numbers)}"
     await send(talk, said)
     await talk.sees_progress(said, "Sent")
