@@ -220,7 +220,8 @@ class Client:
 
     async def load(self, **filters: Any) -> Json:
         """A page of the inbox, into `state`. Before the first `events()` without `since`: the feed
-        goes on from there instead of from the oldest event kept."""
+        goes on from there instead of from the oldest event kept. Load messages after it: what was
+        read before is not followed by the feed."""
         mark = self.state.mark()
         page = await self.rest.inbox(**filters)
         self.state.load_threads(page["items"], mark)

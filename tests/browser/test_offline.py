@@ -11,7 +11,7 @@ from tools.demo import Demo
 
 from .people import PATIENCE_MS, WAYS, People, Person, Way
 from .second_server import second_server
-from .starting import start_thread, texts
+from .starting import say, start_thread, texts
 from .talking import Talk
 
 OFFLINE = "You are offline. Messages will be sent when you are back."
@@ -197,6 +197,23 @@ async def test_a_send_whose_answer_is_lost_is_one_message(
     assert lost.count == 1
     said = ["Did you get it?", "Got it", "And this"]
     assert await shown(maya) == await shown(theo) == said == texts(demo, "theo", thread_id)
+
+
+async def test_what_is_written_while_the_page_loads_is_shown(people: People, demo: Demo) -> None:
+    thread_id = start_thread(demo, "Is it you at the door?", subject="Door")
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.fallback()
+
+    theo = Talk(await people.meet("theo"))
+    await theo.person.context.route("**/v1/inbox*", late)
+    await theo.page.goto(f"{demo.url}{address(thread_id)}#token={demo.token('theo')}")
+    await theo.sees("Is it you at the door?")
+    say(demo, "maya", thread_id, "It rang twice")
+    may_answer.set()
+    await theo.sees("It rang twice")
 
 
 async def test_a_page_that_dies_while_sending_sends_once(people: People, demo: Demo) -> None:

@@ -105,7 +105,7 @@ export class Greenroom {
     this.#acks = new Acks(clock);
     this.#typing = new Typing(clock, (threadId, on) => this.#sayTyping(threadId, on));
     const http = new Http(base, this.#tokens, environment);
-    this.rest = new Rest(http, () => this.#feed.merger());
+    this.rest = new Rest(http, (threadId) => this.#feed.merger(threadId));
     this.#queue = this.#newQueue(new Backoff(random, budget));
     this.#connection = this.#newConnection(base, http, new Backoff(random, budget));
   }
@@ -298,6 +298,7 @@ export class Greenroom {
       await this.#restored;
       if (this.#feed.isLoaded) return;
       const page = await this.inbox();
+      await Promise.all(this.#feed.early.map((threadId) => this.#askAgain(threadId)));
       if (this.#hadReset) await this.#reload();
       this.#feed.loaded(page);
     } catch (error) {
@@ -316,6 +317,15 @@ export class Greenroom {
     } catch (error) {
       this.#restored = null;
       throw error;
+    }
+  }
+
+  /** What was read before the cursor, which the page of the inbox brought, may miss something. */
+  async #askAgain(threadId: string): Promise<void> {
+    try {
+      await Promise.all([this.rest.thread(threadId), this.rest.messages(threadId)]);
+    } catch (error) {
+      if (Problem.of(error).isTransient) throw error;
     }
   }
 

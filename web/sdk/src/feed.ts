@@ -18,6 +18,8 @@ export interface Merger {
   /** A card as it is after an action; its message may be known already. */
   card(card: Card): void;
   threads(items: readonly ThreadItem[]): void;
+  /** Nothing was answered. */
+  failed(): void;
 }
 
 export class Feed {
@@ -26,6 +28,7 @@ export class Feed {
   #cursor: string | null = null;
   #isLoaded = false;
   #forgotten = 0;
+  readonly #early = new Map<Merger, string>();
 
   constructor(links: FeedLinks) {
     this.#links = links;
@@ -44,9 +47,16 @@ export class Feed {
     return this.#isLoaded;
   }
 
+  /** Threads that were asked for while no cursor was known: events may not tell what they missed. */
+  get early(): readonly string[] {
+    return [...new Set(this.#early.values())];
+  }
+
   restore(kept: Kept): void {
     this.#cursor = kept.cursor;
     this.#isLoaded = kept.isLoaded;
+    // Events from a cursor that was stored tell everything since.
+    if (kept.isLoaded) this.#early.clear();
     this.#become(kept.state, null);
   }
 
@@ -75,23 +85,28 @@ export class Feed {
   loaded(page: InboxPage): void {
     this.#cursor ??= page.sync_cursor;
     this.#isLoaded = true;
+    this.#early.clear();
     this.#keep();
   }
 
-  /** For a request that starts now: if something is forgotten meanwhile, its answer is too old. */
-  merger(): Merger {
+  /** For a request that starts now: if something is forgotten meanwhile, its answer is too old.
+   * `threadId`: it asks for this thread. */
+  merger(threadId?: string): Merger {
     const before = this.#forgotten;
     const take = (state: State, threadId: string | null): void => {
       if (before === this.#forgotten) this.#become(state, threadId);
     };
-    return {
+    const merger: Merger = {
       messages: (id, messages) => take(mergeMessages(this.#state, id, messages, true), id),
       changed: (message) => {
         take(mergeMessages(this.#state, message.thread_id, [message], false), message.thread_id);
       },
       card: (card) => take(mergeCard(this.#state, card), card.thread_id),
-      threads: (items) => take(mergeThreads(this.#state, items), null),
+      threads: (items) => take(mergeThreads(this.#state, items, this.#isLoaded), null),
+      failed: () => this.#early.delete(merger),
     };
+    if (threadId !== undefined && !this.#isLoaded) this.#early.set(merger, threadId);
+    return merger;
   }
 
   #become(state: State, threadId: string | null): void {

@@ -44,10 +44,10 @@ export interface PanelTabs {
 
 export class Rest {
   readonly #http: Http;
-  readonly #merger: () => Merger;
+  readonly #merger: (threadId?: string) => Merger;
 
   /** What is answered becomes part of the state, except rows that the feed tells better. */
-  constructor(http: Http, merger: () => Merger) {
+  constructor(http: Http, merger: (threadId?: string) => Merger) {
     this.#http = http;
     this.#merger = merger;
   }
@@ -60,17 +60,17 @@ export class Rest {
   }
 
   async thread(threadId: string): Promise<ThreadPage> {
-    const merger = this.#merger();
-    const page = await this.#http.call<ThreadPage>('GET', threadPath(threadId));
+    const merger = this.#merger(threadId);
+    const page = await this.#page<ThreadPage>(merger, threadPath(threadId));
     merger.threads([page]);
     return page;
   }
 
   /** The newest page by default; that one is kept. */
   async messages(threadId: string, query: MessagesQuery = {}): Promise<MessagesPage> {
-    const merger = this.#merger();
+    const merger = this.#merger(threadId);
     const path = threadPath(threadId, '/messages');
-    const page = await this.#http.call<MessagesPage>('GET', path, { query });
+    const page = await this.#page<MessagesPage>(merger, path, query);
     const { before, after, limit = MESSAGES_KEPT } = query;
     const isNewest = before === undefined && after === undefined && limit >= MESSAGES_KEPT;
     if (isNewest) merger.messages(threadId, page.items);
@@ -181,6 +181,15 @@ export class Rest {
 
   unblock(userId: string): Promise<void> {
     return this.#http.call('DELETE', `/v1/blocks/${encodeURIComponent(userId)}`);
+  }
+
+  async #page<Page>(merger: Merger, path: string, query: MessagesQuery = {}): Promise<Page> {
+    try {
+      return await this.#http.call<Page>('GET', path, { query });
+    } catch (error) {
+      merger.failed();
+      throw error;
+    }
   }
 
   async #changeMessage(

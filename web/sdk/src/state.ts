@@ -73,13 +73,14 @@ export function mergeCard(state: State, card: Card): State {
   return known ? put(state, card.thread_id, withCard(known, card), false) : state;
 }
 
-/** Threads of an inbox page, latest first. What the feed has already told is newer and stays. */
-export function mergeThreads(state: State, items: readonly ThreadItem[]): State {
+/** Threads of an inbox page, latest first. What the feed has told is newer and stays (`isFed`). */
+export function mergeThreads(state: State, items: readonly ThreadItem[], isFed: boolean): State {
   const threads = new Map<string, ThreadState>();
   for (const { thread, inbox } of [...items].reverse()) {
     const known = state.threads.get(thread.id) ?? UNKNOWN;
-    const merged = { ...known, inbox: known.inbox ?? inbox };
-    threads.set(thread.id, withThread(merged, known.thread ?? thread));
+    const told = isFed ? known : UNKNOWN;
+    const merged = { ...known, inbox: told.inbox ?? inbox };
+    threads.set(thread.id, withThread(merged, told.thread ?? thread));
   }
   for (const [id, known] of state.threads) if (!threads.has(id)) threads.set(id, known);
   return { threads: bounded(threads) };

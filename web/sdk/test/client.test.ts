@@ -282,6 +282,51 @@ test('where storage is forbidden everything works for as long as the page lives'
   assert.deepEqual([desk.shown, problems], [['Hello'], ['SecurityError']]);
 });
 
+test('what is written while a thread and the inbox load is not missed', async () => {
+  for (const transport of TRANSPORTS) {
+    const desk = new Desk({ transports: [transport] });
+    desk.server.write('Are you there?');
+    let letIn = (): void => {};
+    const late = new Promise<void>((resolve) => (letIn = resolve));
+    desk.server.meets = ({ path }) =>
+      path === '/v1/inbox' ? (late.then(() => null) as Promise<never>) : null;
+    await desk.connect();
+    await desk.client.rest.messages('thr_1');
+    desk.server.write('Hello?');
+    letIn();
+    await desk.clock.advance(0);
+    desk.server.write('I wait outside');
+    await desk.clock.advance(3_000);
+    assert.deepEqual(desk.shown, ['Are you there?', 'Hello?', 'I wait outside'], transport);
+    await desk.client.close();
+  }
+});
+
+test('a thread that cannot be asked for again is tried until the network is back', async () => {
+  const desk = new Desk();
+  let asked = 0;
+  desk.server.meets = ({ path }) => {
+    if (path !== '/v1/threads/thr_1/messages') return null;
+    asked += 1;
+    if (asked === 1) desk.server.write('Hello?');
+    return asked === 2 ? Promise.reject(new TypeError('connection refused')) : null;
+  };
+  const early = desk.client.rest.messages('thr_1');
+  await Promise.all([early, desk.connect()]);
+  await desk.clock.advance(60_000);
+  assert.deepEqual(desk.shown, ['Hello?']);
+  assert.equal(desk.client.connection.state, 'live');
+});
+
+test('a thread that is none of theirs does not keep the feed from coming', async () => {
+  const desk = new Desk();
+  desk.server.meets = ({ path }) =>
+    path.startsWith('/v1/threads/thr_9') ? problem(404, 'NOT_FOUND') : null;
+  const early = desk.client.rest.messages('thr_9');
+  await Promise.all([assert.rejects(early), desk.connect()]);
+  assert.equal(desk.client.connection.state, 'live');
+});
+
 test('after a reset the inbox is loaded, the page reloads, and the feed goes on', async () => {
   for (const transport of TRANSPORTS) {
     const reloads: string[] = [];

@@ -142,6 +142,8 @@ export class FakeServer {
         return new Response(null, { status: 204 });
       case 'GET stream':
         return new FakeStream(this, asked.query.get('since') ?? '', signal).answer;
+      case 'GET threads':
+        return json({ thread: thread(id), inbox: row(id), sync_cursor: this.cursor });
       case 'GET threads/messages': {
         const items = this.messages.filter((each) => each.thread_id === id).slice(-50);
         return json({ items, has_more: false, sync_cursor: this.cursor });

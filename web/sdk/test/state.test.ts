@@ -158,8 +158,15 @@ test('a page of the inbox does not undo what the feed has told', () => {
   const fresh = row('thr_1', { unread_count: 3 });
   const state = after(event('inbox.changed', { inbox: fresh }));
   const items = [{ thread: thread('thr_1'), inbox: row('thr_1') }];
-  assert.equal(known(mergeThreads(state, items)).inbox?.unread_count, 3);
-  assert.equal(known(mergeThreads(state, items)).thread?.id, 'thr_1');
+  assert.equal(known(mergeThreads(state, items, true)).inbox?.unread_count, 3);
+  assert.equal(known(mergeThreads(state, items, true)).thread?.id, 'thr_1');
+});
+
+test('before there is a feed the later answer stays', () => {
+  const before = mergeThreads(EMPTY, [{ thread: thread('thr_1'), inbox: row('thr_1') }], false);
+  const inbox = row('thr_1', { unread_count: 3 });
+  const state = mergeThreads(before, [{ thread: thread('thr_1'), inbox }], false);
+  assert.equal(known(state).inbox?.unread_count, 3);
 });
 
 test('the inbox shows pinned threads first, then the latest', () => {
@@ -170,7 +177,7 @@ test('the inbox shows pinned threads first, then the latest', () => {
     row('away', { placement: 'archived' }),
   ];
   const items = rows.map((inbox) => ({ thread: thread(inbox.thread_id), inbox }));
-  const shown = inboxRows(mergeThreads(EMPTY, items)).map((each) => each.thread_id);
+  const shown = inboxRows(mergeThreads(EMPTY, items, true)).map((each) => each.thread_id);
   assert.deepEqual(shown, ['pinned', 'new', 'old']);
 });
 
