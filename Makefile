@@ -13,6 +13,8 @@ WEB_TOOLS := web/app/node_modules/.installed
 SDK_TOOLS := web/sdk/node_modules/.installed
 LIGHTHOUSE := web/lighthouse/node_modules/.installed
 WEB_APP := greenroom/webapp/static/index.html
+# Modules are compiled once, whatever the shell says: tests start the product hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup web run test check format types browser screenshots lighthouse bench bench-peers torture lock clean
 

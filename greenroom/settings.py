@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from greenroom.bookings.model import parse_policy
 from greenroom.kernel.errors import InvalidRequest
-from greenroom.kernel.limits import Limits
+from greenroom.kernel.limits import WORKERS, Limits
+from greenroom.kernel.text import as_whole
 from greenroom.platform.auth import SECRET_MIN_BYTES, check_jwks_url
 from greenroom.platform.dynamodb.embedded import EMBEDDED
 
 LIMIT_PREFIX = "GREENROOM_LIMIT_"
-WORKERS = 64
 STORES = ("postgres", "dynamodb")
 
 
@@ -194,14 +194,6 @@ def _number(name: str, text: str, *, least: int, most: int) -> int:
             f"{name} takes a whole number from {least} to {most}, not {text[:40]!r}."
         )
     return number
-
-
-def as_whole(text: str, *, least: int, most: int) -> int | None:
-    """The number, or None for what is none or is out of range."""
-    # The length first: Python refuses to read numbers of thousands of digits.
-    if len(text) > len(str(most)) or not text.isascii() or not text.isdigit():
-        return None
-    return int(text) if least <= int(text) <= most else None
 
 
 def _switch(name: str, text: str) -> bool:

@@ -22,6 +22,7 @@ import jwt
 import pytest
 
 from greenroom import __version__, cli
+from greenroom.commands.running import find
 from greenroom.doctor import Finding, examine
 from greenroom.kernel.limits import Limits
 from greenroom.platform import migrations
@@ -139,19 +140,26 @@ def with_database(greenroom: Greenroom, database_url: str) -> Greenroom:
     return greenroom
 
 
-def leaf_commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[tuple[str, ...]]:
+def leaf_commands(
+    parser: argparse.ArgumentParser, *names: str
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every command, and the name of what does it."""
     groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     if not groups:
-        yield names
+        yield names, parser.get_default("command")
     for group in groups:
         for name, below in group.choices.items():
             yield from leaf_commands(below, *names, name)
 
 
-@pytest.mark.parametrize("names", list(leaf_commands(cli._parser())), ids=" ".join)
+COMMANDS = dict(leaf_commands(cli._parser()))
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself(
     names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert callable(find(COMMANDS[names]))
     with pytest.raises(SystemExit) as ended:
         cli.main([*names, "--help"])
     assert ended.value.code == 0
@@ -161,7 +169,18 @@ def test_every_command_explains_itself(
 def test_the_overview_names_every_command(greenroom: Greenroom) -> None:
     shown = greenroom.run("--help")
     assert shown.code == 0
-    assert {names[0] for names in leaf_commands(cli._parser())} <= set(shown.out.split())
+    assert {names[0] for names in COMMANDS} <= set(shown.out.split())
+
+
+def test_help_does_not_load_the_server() -> None:
+    script = (
+        "import sys\nfrom greenroom.cli import main\n"
+        "try:\n    main(['--help'])\nfinally:\n    print(*sys.modules, sep='\\n')"
+    )
+    command = [sys.executable, "-c", script]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "greenroom.cli" in loaded
+    assert not {"greenroom.bootstrap", "asyncpg", "jwt", "uvicorn"} & set(loaded)
 
 
 def test_version(greenroom: Greenroom) -> None:

@@ -1,7 +1,7 @@
 """What a bill is computed from. The defaults are the seed's own estimate, as far as it says."""
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from greenroom.kernel.limits import Limits
@@ -81,9 +81,9 @@ class Assumptions:
     free_tier: bool = False
 
     def __post_init__(self) -> None:
-        for each in fields(self):
+        for each in numbers():
             # The upper bounds are for people's input; a curve goes where it goes.
-            if each.metadata and not each.metadata["least"] <= getattr(self, each.name) < math.inf:
+            if not each.metadata["least"] <= getattr(self, each.name) < math.inf:
                 raise ImpossibleError(f"{each.name} is a number from {each.metadata['least']:g} on")
         if self.open_minutes > MINUTES_PER_DAY:
             raise ImpossibleError(
@@ -124,3 +124,8 @@ class Assumptions:
             conversations=self.conversations * factor,
             files_per_day=self.files_per_day * factor,
         )
+
+
+def numbers() -> list["Field[Any]"]:
+    """The assumptions that are numbers, with bounds and text in their metadata."""
+    return [each for each in fields(Assumptions) if each.metadata]

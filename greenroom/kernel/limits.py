@@ -5,6 +5,9 @@ Each can be set by `GREENROOM_LIMIT_<NAME IN CAPITALS>`; `greenroom config` list
 
 from dataclasses import dataclass
 
+WORKERS = 64
+"""The most server processes of one machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -1,4 +1,4 @@
-"""Text in one form, whatever it was written as."""
+"""Text in one form, whatever it was written as; numbers in it."""
 
 import re
 import unicodedata
@@ -30,3 +30,11 @@ def _put_in_order(run: re.Match[str]) -> str:
             ordered += [*sorted(marks, key=unicodedata.combining), character]
             marks.clear()
     return "".join([*ordered, *sorted(marks, key=unicodedata.combining)])
+
+
+def as_whole(text: str, *, least: int, most: int) -> int | None:
+    """The number, or None for what is none or is out of range."""
+    # The length first: Python refuses to read numbers of thousands of digits.
+    if len(text) > len(str(most)) or not text.isascii() or not text.isdigit():
+        return None
+    return int(text) if least <= int(text) <= most else None

@@ -16,7 +16,7 @@ import urllib.request
 from collections import OrderedDict
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 import jwt
@@ -24,10 +24,8 @@ import msgspec
 from jwt.api_jws import PyJWS
 
 from greenroom.kernel.clock import Clock
+from greenroom.kernel.desk import DESKS, Desk
 from greenroom.kernel.errors import Unauthenticated, Unavailable
-
-Desk = Literal["support", "trust", "finance", "admin"]
-DESKS: tuple[str, ...] = get_args(Desk)
 
 USER_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 

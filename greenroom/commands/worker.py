@@ -9,18 +9,19 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from greenroom.bookings.sandbox import run as run_sandbox
+from greenroom.bookings.sandbox import run
 from greenroom.bookings.timers import dead_timers, replay_timers
 from greenroom.bootstrap import Rooms, database
 from greenroom.contract import SANDBOX_FILE, payments_secret
 from greenroom.doctor import MissingError
 from greenroom.kernel.clock import rfc3339
-from greenroom.platform.dead_letters import DeadLetter, dead_jobs, replay_jobs
+from greenroom.platform.dead_letters import DeadLetter, dead_jobs
+from greenroom.platform.dead_letters import replay_jobs as replay_dead_jobs
 from greenroom.platform.logs import configure_logging
 from greenroom.platform.migrations import migrate
 from greenroom.platform.postgres import open_pool
 from greenroom.platform.termination import run_until_sigterm
-from greenroom.settings import Settings, as_whole
+from greenroom.settings import Settings
 
 T = TypeVar("T")
 
@@ -31,31 +32,7 @@ HINTS = {
 }
 
 
-def register(commands: Any, add: Callable[..., Any], add_group: Callable[..., Any]) -> None:
-    """Add these commands to the parser of `greenroom`."""
-    add(commands, "worker", _worker, "do background work only: payments, timers, events")
-
-    jobs = add_group(commands, "jobs", "background work that has failed for good")
-    add(jobs, "list", _jobs_list, "list it and say what to do", as_json=True)
-    replay = add(jobs, "replay", _jobs_replay, "let it be tried again", as_json=True)
-    which = replay.add_mutually_exclusive_group(required=True)
-    which.add_argument("--id", help="as listed: a number, or subject/name of a timer")
-    which.add_argument("--all", action="store_true", help="everything that is listed")
-
-    text = "run a payment provider to try with; no money moves"
-    option = add(commands, "payments-sandbox", _payments_sandbox, text).add_argument
-    option("--port", type=_port, default=0, help="port, 0: any free (0)")
-    option("--webhook-url", help="where events are posted to, …/v1/payments/webhook")
-
-
-def _port(text: str) -> int:
-    port = as_whole(text, least=0, most=65535)
-    if port is None:
-        raise argparse.ArgumentTypeError("takes a whole number from 0 to 65535")
-    return port
-
-
-def _worker(_: argparse.Namespace, settings: Settings) -> int:
+def work(_: argparse.Namespace, settings: Settings) -> int:
     configure_logging()
     with database(settings) as url:
 
@@ -72,7 +49,7 @@ def _worker(_: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _jobs_list(args: argparse.Namespace, settings: Settings) -> int:
+def list_jobs(args: argparse.Namespace, settings: Settings) -> int:
     async def work(pool: asyncpg.Pool) -> list[DeadLetter]:
         return [*await dead_jobs(pool), *await dead_timers(pool)]
 
@@ -102,13 +79,13 @@ def _hint(letter: DeadLetter) -> str:
     return HINTS.get(letter.name, HINTS["job"]) if letter.kind == "job" else HINTS["timer"]
 
 
-def _jobs_replay(args: argparse.Namespace, settings: Settings) -> int:
+def replay_jobs(args: argparse.Namespace, settings: Settings) -> int:
     async def work(pool: asyncpg.Pool) -> int:
         async with pool.acquire() as conn:
             if args.all:
-                return await replay_jobs(conn, None) + await replay_timers(conn, None)
+                return await replay_dead_jobs(conn, None) + await replay_timers(conn, None)
             if args.id.isascii() and args.id.isdigit() and len(args.id) <= 18:
-                return await replay_jobs(conn, int(args.id))
+                return await replay_dead_jobs(conn, int(args.id))
             return await replay_timers(conn, args.id)
 
     count = _with_pool(settings, work)
@@ -133,9 +110,9 @@ def _with_pool(settings: Settings, work: Callable[[asyncpg.Pool], Awaitable[T]])
         return run_until_sigterm(run())
 
 
-def _payments_sandbox(args: argparse.Namespace, settings: Settings) -> int:
+def run_sandbox(args: argparse.Namespace, settings: Settings) -> int:
     """Servers use it when their GREENROOM_PAYMENTS_URL is the address that it prints."""
-    return run_sandbox(
+    return run(
         settings.home / SANDBOX_FILE,
         secret=payments_secret(settings),
         webhook_url=args.webhook_url,

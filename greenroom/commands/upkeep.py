@@ -23,11 +23,11 @@ from greenroom.platform.auth import is_user_id
 from greenroom.platform.backup import (
     BackupError,
     after_restore,
-    backup,
     check_backup,
-    restore,
     what_is_there,
 )
+from greenroom.platform.backup import backup as write_backup
+from greenroom.platform.backup import restore as replace_by_backup
 from greenroom.platform.dynamodb.embedded import EMBEDDED
 from greenroom.platform.migrations import migrate
 from greenroom.platform.termination import run_until_sigterm
@@ -37,34 +37,7 @@ FAULTS_LISTED = 1000
 REASON_CHARACTERS = 200
 
 
-def register(commands: Any, add: Callable[..., Any], add_group: Callable[..., Any]) -> None:
-    """Add these commands to the parser of `greenroom`."""
-    check = add(commands, "check", _check, "recount everything and say what differs", as_json=True)
-    check.add_argument("--repair", action="store_true", help="set right what can be")
-
-    users = add_group(commands, "users", "a person's data")
-    export = add(users, "export", _users_export, "write everything about a person as JSON")
-    export.add_argument("user", help="the user id")
-    export.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
-    erase = add(users, "erase", _users_erase, "remove a person's profile and messages for good")
-    erase.add_argument("user", help="the user id")
-    erase.add_argument("--yes", action="store_true", help="really; this cannot be undone")
-
-    threads = add_group(commands, "threads", "legal holds")
-    hold = add(threads, "hold", _threads_hold, "keep everything in a thread, whatever its age")
-    hold.add_argument("thread", help="the thread's id, thr_…")
-    hold.add_argument("--reason", required=True, help="why, such as a file number")
-    release = add(threads, "release", _threads_release, "end a thread's legal hold")
-    release.add_argument("thread", help="the thread's id, thr_…")
-
-    keep = add(commands, "backup", _backup, "write the database to a file while servers run")
-    keep.add_argument("file", type=Path)
-    back = add(commands, "restore", _restore, "replace the database by a backup")
-    back.add_argument("file", type=Path)
-    back.add_argument("--yes", action="store_true", help="also when the database holds something")
-
-
-def _check(args: argparse.Namespace, settings: Settings) -> int:
+def check(args: argparse.Namespace, settings: Settings) -> int:
     counts: Counter[str] = Counter()
     listed: list[Fault] = []
     left = 0
@@ -110,7 +83,7 @@ def _print_check(listed: list[Fault], counts: Counter[str], left: int) -> None:
         print(f"{total} faults, all mended")
 
 
-def _users_export(args: argparse.Namespace, settings: Settings) -> int:
+def export_user(args: argparse.Namespace, settings: Settings) -> int:
     _check_user_id(args.user)
     counts: Counter[str] = Counter()
 
@@ -173,7 +146,7 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(value)
 
 
-def _users_erase(args: argparse.Namespace, settings: Settings) -> int:
+def erase_user(args: argparse.Namespace, settings: Settings) -> int:
     _check_user_id(args.user)
     if not args.yes:
         raise InvalidRequest(
@@ -207,7 +180,7 @@ def _users_erase(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _threads_hold(args: argparse.Namespace, settings: Settings) -> int:
+def hold_thread(args: argparse.Namespace, settings: Settings) -> int:
     reason = " ".join(args.reason.split())
     if not 1 <= len(reason) <= REASON_CHARACTERS or not reason.isprintable():
         raise InvalidRequest(f"--reason takes 1 to {REASON_CHARACTERS} characters.")
@@ -216,15 +189,15 @@ def _threads_hold(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _threads_release(args: argparse.Namespace, settings: Settings) -> int:
+def release_thread(args: argparse.Namespace, settings: Settings) -> int:
     _with_rooms(settings, lambda rooms: rooms.upkeep.release(args.thread))
     print(f"{args.thread} is not on hold; what is past its keeping time will go")
     return 0
 
 
-def _backup(args: argparse.Namespace, settings: Settings) -> int:
+def backup(args: argparse.Namespace, settings: Settings) -> int:
     with database(settings) as url, _line() as show, _explained():
-        size = backup(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
+        size = write_backup(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
     print(f"{args.file}: {size:,} bytes")
     secret = "GREENROOM_JWT_SECRET" if settings.jwt_secret else settings.home / "jwt-secret"
     print(f"The secret that tokens are signed with is not in it; keep {secret} apart.")
@@ -233,7 +206,7 @@ def _backup(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _restore(args: argparse.Namespace, settings: Settings) -> int:
+def restore(args: argparse.Namespace, settings: Settings) -> int:
     with _explained():
         check_backup(args.file)
         with database(settings) as url:
@@ -245,7 +218,7 @@ def _restore(args: argparse.Namespace, settings: Settings) -> int:
                     "backup; make a backup of it first. Nothing was changed."
                 )
             with _line() as show:
-                restore(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
+                replace_by_backup(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
             applied = run_until_sigterm(after_restore(url))
     for name in applied:
         print(f"migrated {name}")

@@ -1,0 +1,44 @@
+"""Why a command failed, in words, and with which exit code."""
+
+import asyncpg
+
+from greenroom.cards.catalogue import CatalogueError
+from greenroom.doctor import MissingError
+from greenroom.kernel.errors import InvalidRequest, Problem
+from greenroom.platform.dynamodb.errors import DynamoDbError
+from greenroom.platform.embedded_postgres import EmbeddedPostgresError
+from greenroom.platform.migrations import MigrationError
+from greenroom.settings import SettingsError
+
+FAILED = 1
+WRONG_USAGE = 2
+
+_SAYING_WHAT_TO_DO = (
+    MissingError,
+    CatalogueError,
+    EmbeddedPostgresError,
+    MigrationError,
+    DynamoDbError,
+)
+
+
+class UsageError(Exception):
+    """The command was called in a way that it does not take."""
+
+
+_WRONG_USE = (UsageError, SettingsError, InvalidRequest)
+_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
+FORESEEN = (*_WRONG_USE, *_SAYING_WHAT_TO_DO, *_DATABASE, Problem, OSError)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """What to tell of an error that was foreseen, and the exit code."""
+    if isinstance(error, _WRONG_USE):
+        return str(error), WRONG_USAGE
+    if isinstance(error, _SAYING_WHAT_TO_DO):
+        return str(error), FAILED
+    if isinstance(error, _DATABASE):
+        hint = "Check GREENROOM_DATABASE_URL; the role in it must own the database."
+        return f"the database cannot be used: {error.args[0]}. {hint}", FAILED
+    stop = " " if isinstance(error, Problem) else ". "
+    return f"{error}{stop}`greenroom doctor` says what is missing.", FAILED
