@@ -48,8 +48,8 @@ $(WEB_APP): $(WEB_TOOLS) $(WEB_SOURCES)
 run: setup web ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
 	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) $(BIN)/greenroom demo
 
-test: check web browser ## Run the checks and every test, a file per core at a time
-	$(BIN)/pytest -n auto --dist loadfile
+test: check web browser ## Run the checks and every test, several files at a time
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -p tools.sharing
 
 check: setup $(WEB_TOOLS) $(SDK_TOOLS) ## Lint, format, types and the rules between rooms
 	$(BIN)/ruff check .

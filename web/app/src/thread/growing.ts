@@ -55,11 +55,11 @@ export const growing = css`
   }
 `;
 
-/** Enter sends where there are keys; a finger has the button, and needs Enter for a new line. */
+/** Enter sends, mouse or none; a finger has the button, and needs Enter for a new line. */
 export function isSendKey(event: KeyboardEvent): boolean {
   const isComposing = event.isComposing || event.keyCode === 229;
   const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
   const isForced = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
   if (event.key !== 'Enter' || isComposing) return false;
-  return isForced || (isPlain && matchMedia('(pointer: fine)').matches);
+  return isForced || (isPlain && !matchMedia('(pointer: coarse)').matches);
 }
