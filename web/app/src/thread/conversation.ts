@@ -40,6 +40,7 @@ export class Conversation {
   #seen: ThreadState | undefined = undefined;
   #row: InboxRow | null = null;
   #thread: Thread | null = null;
+  #older: Promise<void> | null = null;
 
   constructor(
     session: Source,
@@ -119,9 +120,15 @@ export class Conversation {
     this.#become('ready');
   }
 
-  async loadOlder(): Promise<void> {
+  /** One page at a time: whoever asks meanwhile waits for the same one. */
+  loadOlder(): Promise<void> {
+    this.#older ??= this.#fetchOlder().finally(() => (this.#older = null));
+    return this.#older;
+  }
+
+  async #fetchOlder(): Promise<void> {
     const oldest = this.loaded.messages[0];
-    if (!oldest || !this.loaded.hasOlder || this.isLoadingOlder) return;
+    if (!oldest || !this.loaded.hasOlder) return;
     this.isLoadingOlder = true;
     this.olderFailed = false;
     this.#changed();

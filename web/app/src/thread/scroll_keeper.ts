@@ -5,6 +5,11 @@
  * all browsers anchor, and those that do give up when a script has moved the view. */
 
 const NEAR_END_PX = 32;
+/** A box that is smaller for a moment moves its content by no more than this. */
+const MOST_SLIPPED_PX = 100;
+/** A scroll that begins so soon after a wheel, a finger or a key comes from it. */
+const HAND_MS = 700;
+const HANDS = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 
 interface Anchor {
   element: Element;
@@ -21,6 +26,7 @@ export class ScrollKeeper {
   #anchor: Anchor | null = null;
   #scrollTopPx = 0;
   #sizesPx = '';
+  #handMs = -Infinity;
 
   constructor(scroller: HTMLElement, content: HTMLElement, moved: () => void) {
     this.#scroller = scroller;
@@ -30,11 +36,13 @@ export class ScrollKeeper {
     this.#observer.observe(scroller);
     this.#observer.observe(content);
     scroller.addEventListener('scroll', this.#scrolled, { passive: true });
+    for (const name of HANDS) scroller.addEventListener(name, this.#touched, { passive: true });
   }
 
   stop(): void {
     this.#observer.disconnect();
     this.#scroller.removeEventListener('scroll', this.#scrolled);
+    for (const name of HANDS) this.#scroller.removeEventListener(name, this.#touched);
   }
 
   /** For other content: at its end. */
@@ -80,10 +88,18 @@ export class ScrollKeeper {
     return scrollHeight - clientHeight - scrollTop;
   }
 
+  readonly #touched = (): void => {
+    this.#handMs = performance.now();
+  };
+
   readonly #scrolled = (): void => {
-    const { scrollTop } = this.#scroller;
+    const pulledPx = this.#scrollTopPx - this.#scroller.scrollTop;
+    const isByHand = performance.now() - this.#handMs < HAND_MS;
+    const isPulledUp = pulledPx > 1 && (isByHand || pulledPx > MOST_SLIPPED_PX);
+    if (isByHand) this.#touched();
+    // A box that was smaller for a moment lets its content slip, and WebKit tells of it only after.
+    if (this.sticks && !isPulledUp && pulledPx > 1) this.#sizesPx = '';
     const hasChanged = this.#sizesPx !== this.#sizes;
-    const isPulledUp = scrollTop < this.#scrollTopPx - 1;
     if (hasChanged && this.sticks && !isPulledUp) return this.settle();
     if (hasChanged && !this.sticks) this.#correct();
     // Whoever begins to scroll up is let go at once, though they are still near.

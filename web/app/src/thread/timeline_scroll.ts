@@ -130,6 +130,7 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     const [oldest] = conversation.loaded.messages;
     if (firstUnreadOf(conversation.loaded.messages, this.viewer) !== oldest) return;
     await conversation.loadOlder();
+    if (!this.#wasTouched) this.span = opening(conversation.loaded.messages, this.viewer);
     await this.updateComplete;
     this.#showUnread();
     if (conversation === this.conversation) await this.#findUnread(pages - 1);
