@@ -44,6 +44,7 @@ export class InboxSource {
     const { client } = this.#session;
     const stops = [
       client.on('event', (event) => this.#heard(event)),
+      client.on('begun', (page) => this.#begun(page)),
       client.on('change', () => this.#showStored()),
       client.on('connection', ({ state }) => {
         if (this.problem && (state === 'live' || state === 'polling')) void this.retry();
@@ -99,6 +100,14 @@ export class InboxSource {
       this.#timer = null;
       if (!this.#isStopped) void this.#loadAgain();
     }, ASK_AFTER_MS);
+  }
+
+  /** The list may have asked before the feed began, and events tell of later changes only. */
+  #begun(page: InboxPage): void {
+    if (!this.list.isLoaded) return;
+    if (!isPlain(this.list.view)) return void this.#loadAgain();
+    this.list.takeAgain(page, new Set());
+    this.#changed();
   }
 
   async #reload(): Promise<void> {
@@ -159,8 +168,7 @@ export class InboxSource {
 
   #page(view: View, cursor: string | undefined): Promise<InboxPage> {
     const { client } = this.#session;
-    const isPlain = cursor === undefined && Object.keys(view).length === 1 && view.folder === 'all';
-    if (isPlain) return client.inbox();
+    if (cursor === undefined && isPlain(view)) return client.inbox();
     if (cursor === undefined) return client.rest.inbox({ ...view, limit: PAGE });
     return client.rest.inbox({ ...view, limit: NEXT_PAGE, cursor });
   }
@@ -214,6 +222,11 @@ export class InboxSource {
     if (!this.list.put(row)) this.#askSoon();
     this.#changed();
   }
+}
+
+/** The view that the client itself begins with. */
+function isPlain(view: View): boolean {
+  return view.folder === 'all' && Object.keys(view).length === 1;
 }
 
 /** As the server will answer, as far as it can be known here. */
