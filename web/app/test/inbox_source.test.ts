@@ -249,6 +249,28 @@ test('after a gap in the feed everything is loaded anew', async () => {
   assert.equal(ids(source), 'c');
 });
 
+test('after a gap the list comes back as far down as somebody has scrolled', async () => {
+  const rows = [...'abcdefgh'].map((id, index) => row(id, 50 - index));
+  const desk = new Desk(...rows);
+  const source = await desk.open();
+  source.rowsSeen = 5;
+  desk.rows = rows.slice(1);
+  await desk.reload();
+  assert.equal(ids(source), 'bcdefg');
+  source.loadNext();
+  await settled();
+  assert.equal(ids(source), 'bcdefgh');
+});
+
+test('after a gap nobody waits for more than a few pages', async () => {
+  const desk = new Desk(...Array.from({ length: 60 }, (_, index) => row(`t${index}`, 59 - index)));
+  const source = await desk.open();
+  source.rowsSeen = 60;
+  desk.asked = [];
+  await desk.reload();
+  assert.deepEqual([desk.asked.length, source.list.rows.length], [10, 20]);
+});
+
 test('unread threads are counted at once, and corrected by the server later', async () => {
   const desk = new Desk(row('a', 9, { unread_count: 1 }), row('b', 8));
   const counts = new Counts(desk.session);

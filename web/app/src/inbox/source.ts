@@ -19,12 +19,16 @@ export type Loading = 'first' | 'next' | null;
 const PAGE = 50;
 /** Whoever scrolls on wants many; the server gives no more at once. */
 const NEXT_PAGE = 100;
+/** Whoever has scrolled further finds the list at its end after a gap in the feed. */
+const MOST_PAGES_AGAIN = 10;
 /** Changes that only the server can judge are gathered for so long. */
 const ASK_AFTER_MS = 1_000;
 
 export class InboxSource {
   list: InboxList;
   loading: Loading = null;
+  /** How far down the person has come: after a gap in the feed so many rows are asked for again. */
+  rowsSeen = 0;
   /** Why the last page did not come. */
   problem: unknown = null;
   readonly #session: ListSession;
@@ -110,10 +114,32 @@ export class InboxSource {
     this.#changed();
   }
 
+  /** As far as the person has scrolled, so that what they look at stays where it is. */
   async #reload(): Promise<void> {
     const { list } = this;
-    await this.#ask(list, undefined, (page, changed) => list.takeFirst(page, changed));
-    this.problem = null;
+    const flight = list.flight();
+    try {
+      const page = await this.#pageTo(list.view, this.rowsSeen);
+      countsOf(this.#session).take(page);
+      if (list !== this.list || this.#isStopped) return;
+      list.takeFirst(page, flight);
+      this.problem = null;
+      this.#changed();
+    } finally {
+      list.land(flight);
+    }
+  }
+
+  /** The first page, and those after it up to this row, as one. */
+  async #pageTo(view: View, row: number): Promise<InboxPage> {
+    const page = { ...(await this.#page(view, undefined)) };
+    for (let pages = 1; pages < MOST_PAGES_AGAIN; pages += 1) {
+      if (page.next_cursor === null || page.items.length >= row) break;
+      const next = await this.#page(view, page.next_cursor);
+      page.items = [...page.items, ...next.items];
+      page.next_cursor = next.next_cursor;
+    }
+    return page;
   }
 
   #loadFirst(): Promise<void> {
