@@ -9,7 +9,7 @@ import type { GreenroomMenu } from '../look/menu.ts';
 import { personIn } from '../session/people.ts';
 import { Attempt } from './attempt.ts';
 import { creatableTypes } from './catalogue.ts';
-import { formContext, loadForm } from './desk.ts';
+import { loadForm } from './desk.ts';
 import { CardElement } from './element.ts';
 import type { FormContext, Schema } from './schema.ts';
 import { iconOf } from './signs.ts';
@@ -52,6 +52,7 @@ export class GreenroomNewCard extends CardElement {
     return html`<greenroom-menu
         .label=${words.newCard}
         .icon=${'plus'}
+        .side=${'start'}
         .items=${types.map((type) => ({
           label: type.title,
           icon: iconOf(type.type),
@@ -97,8 +98,8 @@ export class GreenroomNewCard extends CardElement {
     const schema = type.payload as Schema;
     this.problem = '';
     try {
-      const asked = formContext(session, thread.id, schema, null, type.needs_leg);
-      const [context] = await Promise.all([asked, loadForm()]);
+      const { formContext } = await loadForm();
+      const context = await formContext(session, thread.id, schema, { type });
       this.making = { type, schema, context };
     } catch (error) {
       announce(session.explain(error));

@@ -5,7 +5,7 @@ import { customElement, property, query } from 'lit/decorators.js';
 
 import { controls } from './controls.ts';
 import { icon, type IconName } from './icons.ts';
-import { placeBeside, popover } from './popover.ts';
+import { placeBeside, popover, type Side } from './popover.ts';
 
 export interface MenuItem {
   label: string;
@@ -73,6 +73,8 @@ export class GreenroomMenu extends LitElement {
   @property() label = '';
   @property({ attribute: false }) icon: IconName = 'more';
   @property({ attribute: false }) items: readonly MenuItem[] = [];
+  /** Of the button, along which it opens. Where a pointer asked for it, it begins at that point. */
+  @property({ attribute: false }) side: Side = 'end';
   @property({ type: Boolean }) open = false;
   /** For a menu that many things share, such as the rows of a list: `openBy` shows it. */
   @property({ type: Boolean, attribute: 'without-button' }) withoutButton = false;
@@ -144,7 +146,7 @@ export class GreenroomMenu extends LitElement {
     this.open = true;
     await this.updateComplete;
     this.list.showPopover();
-    placeBeside(this.#anchor, this.list);
+    placeBeside(this.#anchor, this.list, this.#point ? 'start' : this.side);
     (focus === 'first' ? this.#buttons[0] : this.#buttons.at(-1))?.focus();
   }
 

@@ -25,11 +25,15 @@ export const popover = css`
   }
 `;
 
+/** The side of the anchor along which it stands. */
+export type Side = 'start' | 'end';
+
 /** Below its anchor, or above where there is no room; never outside the window. */
-export function placeBeside(anchor: DOMRect, sheet: HTMLElement): void {
+export function placeBeside(anchor: DOMRect, sheet: HTMLElement, side: Side = 'end'): void {
   const { width, height } = sheet.getBoundingClientRect();
   const isRtl = getComputedStyle(sheet).direction === 'rtl';
-  const wanted = isRtl ? anchor.left : anchor.right - width;
+  const isLeft = (side === 'start') !== isRtl;
+  const wanted = isLeft ? anchor.left : anchor.right - width;
   const left = Math.min(Math.max(EDGE_PX, wanted), innerWidth - width - EDGE_PX);
   const fitsBelow = anchor.bottom + GAP_PX + height + EDGE_PX <= innerHeight;
   const top = fitsBelow ? anchor.bottom + GAP_PX : anchor.top - height - GAP_PX;
