@@ -255,7 +255,7 @@ export const cardLook = css`
     color: var(--_accent);
     cursor: pointer;
     display: inline-flex;
-    font-weight: 550;
+    font-weight: 500;
     gap: calc(var(--_space) * 1.5);
     list-style: none;
     min-block-size: 1.75rem;
@@ -303,6 +303,13 @@ export const cardLook = css`
     flex: 1 1 auto;
   }
 
+  /* Where they do not fit beside each other, their ends still form a line. */
+  @container (max-width: 24rem) {
+    .actions .button {
+      flex: 1 1 auto;
+    }
+  }
+
   .ask {
     display: flex;
     flex-direction: column;
@@ -321,10 +328,6 @@ export const cardLook = css`
   @container (max-width: 17rem) {
     dl.rows {
       grid-template-columns: 1fr;
-    }
-
-    .actions .button {
-      flex: 1 1 auto;
     }
   }
 

@@ -106,7 +106,7 @@ export const rowStyles = css`
   }
 
   .name {
-    font-weight: 550;
+    font-weight: 500;
   }
 
   .name .cut {
@@ -191,7 +191,7 @@ export const rowStyles = css`
     background: var(--_notice-soft);
     border-color: transparent;
     color: var(--_notice);
-    font-weight: 550;
+    font-weight: 600;
   }
 
   .pill {
