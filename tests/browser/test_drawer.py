@@ -60,11 +60,14 @@ async def test_beside_the_conversation_the_panel_takes_nothing_from_it(
     await page.set_viewport_size({"width": 1400, "height": 800})
     await expect(drawer_of(page)).to_have_count(0)
     await expect(page.get_by_role("complementary", name="Project")).to_be_visible()
+    details = page.get_by_role("button", name="Details")
+    await expect(details).to_have_attribute("aria-expanded", "true")
     writing = page.get_by_role("textbox", name="Write a message")
     await writing.click()
     await page.keyboard.press("Escape")
     await expect(page.locator("greenroom-panel")).to_have_count(0)
     await expect(writing).to_be_focused()
+    await expect(details).to_have_attribute("aria-expanded", "false")
 
 
 async def test_what_is_shown_in_the_conversation_is_not_covered(people: People, demo: Demo) -> None:

@@ -308,6 +308,11 @@ export const cardLook = css`
     .actions .button {
       flex: 1 1 auto;
     }
+
+    .actions .button.primary,
+    .actions .button.firm {
+      flex-grow: 999;
+    }
   }
 
   .ask {

@@ -147,6 +147,7 @@ export class GreenroomWorkspace extends GreenroomElement {
         threadId
           ? html`<greenroom-thread
               .threadId=${threadId}
+              .hasPanel=${this.route.panel !== null}
               back=${this.#screen.isPhone ? 'always' : 'never'}
             ></greenroom-thread>`
           : html`<div class="nothing">

@@ -120,7 +120,7 @@ export const bubbleStyles = css`
   }
 
   .card-slot {
-    flex: 0 1 28rem;
+    flex: 0 1 26rem;
     max-inline-size: 100%;
     min-inline-size: 0;
   }
