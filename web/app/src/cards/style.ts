@@ -298,21 +298,22 @@ export const cardLook = css`
     gap: calc(var(--_space) * 2);
   }
 
-  .actions .button.primary,
-  .actions .button.firm {
+  /* However they come to stand, above or beside each other, their ends form a line. */
+  .actions .button {
     flex: 1 1 auto;
   }
 
-  /* Where they do not fit beside each other, their ends still form a line. */
-  @container (max-width: 24rem) {
-    .actions .button {
-      flex: 1 1 auto;
-    }
+  .actions .button.primary,
+  .actions .button.firm {
+    flex-grow: 999;
+  }
 
-    .actions .button.primary,
-    .actions .button.firm {
-      flex-grow: 999;
-    }
+  .actions .button:only-child:not(.primary, .firm) {
+    flex-grow: 0;
+  }
+
+  .actions:has(> .button:nth-child(3)) > .button.primary {
+    flex-basis: 100%;
   }
 
   .ask {

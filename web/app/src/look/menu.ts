@@ -73,13 +73,13 @@ export class GreenroomMenu extends LitElement {
   @property() label = '';
   @property({ attribute: false }) icon: IconName = 'more';
   @property({ attribute: false }) items: readonly MenuItem[] = [];
-  /** Of the button, along which it opens. Where a pointer asked for it, it begins at that point. */
+  /** Of the button, along which it opens. Beside another place it begins where that does. */
   @property({ attribute: false }) side: Side = 'end';
   @property({ type: Boolean }) open = false;
   /** For a menu that many things share, such as the rows of a list: `openBy` shows it. */
   @property({ type: Boolean, attribute: 'without-button' }) withoutButton = false;
   #owner: HTMLElement | null = null;
-  #point: { x: number; y: number } | null = null;
+  #place: DOMRectInit | null = null;
   @query('.icon-button') private ownButton!: HTMLButtonElement;
   @query('.list') private list!: HTMLElement;
 
@@ -87,10 +87,11 @@ export class GreenroomMenu extends LitElement {
     return this.#owner ?? this.ownButton;
   }
 
-  /** Beside its owner, or where the pointer is; the owner gets the focus back. */
-  openBy(owner: HTMLElement, point: { x: number; y: number } | null = null): void {
+  /** Beside its owner, or beside another place, such as where the pointer is; the owner gets the
+   * focus back. */
+  openBy(owner: HTMLElement, place: DOMRectInit | null = null): void {
     this.#owner = owner;
-    this.#point = point;
+    this.#place = place;
     void this.#show();
   }
 
@@ -146,14 +147,12 @@ export class GreenroomMenu extends LitElement {
     this.open = true;
     await this.updateComplete;
     this.list.showPopover();
-    placeBeside(this.#anchor, this.list, this.#point ? 'start' : this.side);
+    placeBeside(this.#anchor, this.list, this.#place ? 'start' : this.side);
     (focus === 'first' ? this.#buttons[0] : this.#buttons.at(-1))?.focus();
   }
 
   get #anchor(): DOMRect {
-    return this.#point
-      ? new DOMRect(this.#point.x, this.#point.y, 0, 0)
-      : this.button.getBoundingClientRect();
+    return this.#place ? DOMRect.fromRect(this.#place) : this.button.getBoundingClientRect();
   }
 
   #choose(item: MenuItem): void {

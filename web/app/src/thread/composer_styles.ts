@@ -7,8 +7,8 @@ export const composerStyles = css`
   }
 
   form {
-    padding: calc(var(--_space) * 2) calc(var(--_space) * 3) var(--_space);
-    padding-block-end: max(var(--_space), env(safe-area-inset-bottom));
+    padding: calc(var(--_space) * 2) calc(var(--_space) * 3);
+    padding-block-end: max(calc(var(--_space) * 2), env(safe-area-inset-bottom));
   }
 
   .bar {
