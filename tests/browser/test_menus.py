@@ -1,6 +1,8 @@
 """What opens beside a button covers neither the button nor what belongs to somebody else."""
 
-from playwright.async_api import Locator, expect
+import asyncio
+
+from playwright.async_api import Locator, Route, expect
 
 from tools.demo import Demo
 
@@ -35,6 +37,27 @@ async def test_what_can_be_added_opens_over_the_conversation(people: People, dem
     _, button_top, *_ = await edges(maya.page.locator("greenroom-new-card .icon-button"))
     assert left >= thread_left
     assert bottom <= button_top
+
+
+async def test_where_one_writes_does_not_move_when_the_page_knows_what_can_be_added(
+    people: People, demo: Demo
+) -> None:
+    thread_id = start_thread(demo, "Stay where you are")
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.fallback()
+
+    maya = Talk(await people.meet("maya"))
+    await maya.person.context.route("**/v1/cards/catalogue*", late)
+    await maya.page.goto(f"{demo.url}/app/threads/{thread_id}#token={demo.token('maya')}")
+    await maya.sees("Stay where you are")
+    writing = maya.page.get_by_role("textbox", name="Write a message")
+    before = await edges(writing)
+    may_answer.set()
+    await expect(maya.page.get_by_role("button", name="Add to this conversation")).to_be_visible()
+    assert await edges(writing) == before
 
 
 async def test_the_menu_of_a_message_does_not_put_delete_under_the_pointer(

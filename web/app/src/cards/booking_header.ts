@@ -70,6 +70,8 @@ export class GreenroomBookingHeader extends CardElement {
       }
 
       .next {
+        align-items: center;
+        display: flex;
         font-size: var(--_size-small);
         font-variant-numeric: tabular-nums;
         white-space: nowrap;

@@ -8,7 +8,7 @@ import { announce } from '../look/announcer.ts';
 import type { GreenroomMenu } from '../look/menu.ts';
 import { personIn } from '../session/people.ts';
 import { Attempt } from './attempt.ts';
-import { creatableTypes } from './catalogue.ts';
+import { creatableTypes, NO_TYPES } from './catalogue.ts';
 import { loadForm } from './desk.ts';
 import { CardElement } from './element.ts';
 import type { FormContext, Schema } from './schema.ts';
@@ -30,6 +30,17 @@ export class GreenroomNewCard extends CardElement {
       :host {
         display: inline-flex;
       }
+
+      /* Its place is kept, so that what stands beside it does not move. */
+      :host([waiting]) {
+        inline-size: 2.25rem;
+      }
+
+      @media (pointer: coarse) {
+        :host([waiting]) {
+          inline-size: 2.75rem;
+        }
+      }
     `,
   ];
 
@@ -43,6 +54,7 @@ export class GreenroomNewCard extends CardElement {
     super.willUpdate(changed);
     const before = changed.get('thread') as Thread | null | undefined;
     if (before && before.id !== this.thread?.id) this.making = null;
+    this.toggleAttribute('waiting', !this.thread || this.types === NO_TYPES);
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -35,7 +35,8 @@ export const composerStyles = css`
   }
 
   greenroom-new-card:not(:defined) {
-    inline-size: calc(var(--_space) * 2);
+    flex: none;
+    inline-size: 2.25rem;
   }
 
   .send {
@@ -126,6 +127,10 @@ export const composerStyles = css`
   @media (pointer: coarse) {
     .hint {
       display: none;
+    }
+
+    greenroom-new-card:not(:defined) {
+      inline-size: 2.75rem;
     }
 
     .send {
