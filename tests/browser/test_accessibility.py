@@ -181,6 +181,9 @@ async def panel(visit: Visit) -> AsyncIterator[State]:
         await expect(shown.get_by_role("tabpanel", name=tab)).to_be_visible()
         await expect(shown.get_by_role("status", name="Loading…")).to_have_count(0)
         yield f"tab {tab}", ann
+    await ann.page.set_viewport_size({"width": 1024, "height": 768})
+    await expect(ann.page.get_by_role("dialog", name="Project")).to_be_visible()
+    yield "drawer", ann
     new = {"to": ["theo"], "kind": "inquiry", "subject": "No booking yet"}
     message = {"client_id": f"question-{next(_numbers)}", "body": "Only a question"}
     made = visit.demo.call("maya", "POST", "/v1/threads", {**new, "first_message": message})

@@ -187,6 +187,8 @@ async def complete(two: Two) -> None:
 
 async def cancel(two: Two) -> None:
     form = await two.ann.begin("Request to cancel")
+    await expect(form.dialog).to_contain_text("You get £300.00 back (100%)")
+    await expect(form.dialog).to_contain_text("as agreed for at least 7 days of notice")
     await form.fill("Reason", "The garden is under water")
     await form.send()
     card = two.ben.card("Request to cancel")

@@ -1,7 +1,6 @@
 """Two people at once: the same talk, whatever the network between them lets through."""
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -10,18 +9,8 @@ from playwright.async_api import expect
 from tools.demo import Demo
 
 from .people import WAYS, People, Way
+from .starting import start_thread
 from .talking import Shown, Talk
-
-_numbers = itertools.count(1)
-
-
-def new_thread(demo: Demo, first: str) -> str:
-    """From Maya to Theo."""
-    number = next(_numbers)
-    message = {"client_id": f"talk-{number}", "body": first}
-    new = {"kind": "inquiry", "to": ["theo"], "subject": "Talk", "first_message": message}
-    thread_id: str = demo.call("maya", "POST", "/v1/threads", new)["thread"]["id"]
-    return thread_id
 
 
 @pytest.mark.parametrize(
@@ -37,7 +26,7 @@ def new_thread(demo: Demo, first: str) -> str:
 async def test_a_talk_ends_the_same_whatever_is_blocked(
     people: People, demo: Demo, blocked: Sequence[Way], indicator: str
 ) -> None:
-    path = f"/app/threads/{new_thread(demo, 'Are you free on Saturday?')}"
+    path = f"/app/threads/{start_thread(demo, 'Are you free on Saturday?')}"
     maya, theo = [
         Talk(await people.open(user_id, path, blocked=blocked)) for user_id in ("maya", "theo")
     ]

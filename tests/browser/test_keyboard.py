@@ -139,12 +139,11 @@ async def looks_into_the_panel(maya: Talk, keys: Keys) -> None:
     await keys.is_at("^Files$")
     await keys.press("Escape")
     await expect(panel).to_have_count(0)
-    await keys.is_at("^Write a message$")
+    await keys.is_at("^Details$")
 
 
 async def makes_and_leaves_a_card(maya: Talk, keys: Keys) -> None:
     """Of two things that are open, Escape closes the one on top."""
-    await keys.tab_to("^Details$", back=True)
     await keys.press("Enter")
     await keys.is_at("^Actions")
     await keys.tab_to("^Add to this conversation$", back=True)

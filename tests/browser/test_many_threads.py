@@ -153,6 +153,14 @@ async def test_news_do_not_move_what_one_reads(people: People, demo: Demo) -> No
     assert await read.bounding_box() == before
 
 
+async def test_a_link_to_a_conversation_brings_its_row_into_sight(
+    people: People, demo: Demo
+) -> None:
+    found = demo.call(f"{SOME}45", "GET", "/v1/inbox")["items"]
+    person = await people.open(SOME, f"/app/threads/{found[0]['thread']['id']}")
+    await expect(Inbox(person.page).row("Person 45")).to_be_in_viewport(ratio=1)
+
+
 async def test_a_search_finds_somebody_deep_below(people: People) -> None:
     inbox = await open_inbox(people, MANY, position=2)
     await inbox.page.get_by_role("searchbox").press_sequentially("person 9876")

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Route, WebSocketRoute, expect
 
 from tools.demo import Demo
 
+from .market import Market
 from .people import PATIENCE_MS, WAYS, People, Person, Way
 from .second_server import second_server
 from .starting import say, start_thread, texts
@@ -214,6 +215,30 @@ async def test_what_is_written_while_the_page_loads_is_shown(people: People, dem
     say(demo, "maya", thread_id, "It rang twice")
     may_answer.set()
     await theo.sees("It rang twice")
+
+
+async def test_what_becomes_of_a_booking_while_the_page_loads_is_shown(
+    people: People, demo: Demo, market: Market
+) -> None:
+    project = market.book()
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.fallback()
+
+    ann = await people.meet(project.buyer)
+    await ann.context.route("**/v1/inbox*", late)
+    token = demo.token(project.buyer)
+    await ann.page.goto(f"{demo.url}{project.path}?panel=booking#token={token}")
+    header = ann.page.get_by_role("group", name="Booking", exact=True)
+    panel = ann.page.locator("greenroom-panel")
+    for shown in (header, panel):
+        await expect(shown.get_by_text("Confirmed")).to_be_visible()
+    market.call("POST", f"/v1/bookings/{project.booking_id}/cancel", {"by": "buyer"})
+    may_answer.set()
+    for shown in (header, panel):
+        await expect(shown.get_by_text("Cancelled")).to_be_visible()
 
 
 async def test_a_page_that_dies_while_sending_sends_once(people: People, demo: Demo) -> None:

@@ -22,6 +22,7 @@ const here: FormContext = {
   legs: [],
   legId: null,
   needsLeg: false,
+  quotes: {},
   documents: null,
   options: [],
   fixed: {},

@@ -11,7 +11,7 @@ test('a list says how long ago, then the time, the weekday, the date', () => {
   const short = (at: string): string => english.short(at, NOW);
   assert.equal(short('2026-11-16T11:59:40Z'), 'now');
   assert.match(short('2026-11-16T11:58:00Z'), /^2\s?min/u);
-  assert.equal(short('2026-11-16T09:05:00Z'), '9:05');
+  assert.equal(short('2026-11-16T09:05:00Z'), '09:05');
   assert.equal(short('2026-11-14T09:05:00Z'), 'Sat');
   assert.equal(short('2026-11-03T09:05:00Z'), '3 Nov');
   assert.equal(short('2025-11-03T09:05:00Z'), '3 Nov 2025');
@@ -54,5 +54,8 @@ test('a range is told once per day and in the zone that is asked for', () => {
   const range = (zone?: string): string =>
     english.range('2026-11-21T10:00:00Z', '2026-11-21T14:00:00Z', zone).replace(/\s/gu, ' ');
   assert.match(range(), /21 Nov.*10:00.*14:00/u);
+  const early = '2026-11-21T09:05:00Z';
+  assert.match(english.range(early, early), /21 Nov, 09:05$/u);
+  assert.match(new Format('en-US', 'UTC').range(early, early), /Nov 21, 9:05\sAM$/u);
   assert.match(range('Europe/Berlin'), /21 Nov.*11:00.*15:00/u);
 });

@@ -107,6 +107,12 @@ class Desk {
     for (const handler of this.#handlers.get(name) ?? []) handler(value as never);
   }
 
+  /** The client has its first page, and goes on from there. */
+  async begin(): Promise<void> {
+    this.emit('begun', await this.#inbox({}));
+    await settled();
+  }
+
   async reload(): Promise<void> {
     for (const reload of this.#reloads) await reload();
   }
@@ -133,6 +139,19 @@ test('one request brings the first page, and each next page comes once', async (
   source.loadNext();
   await settled();
   assert.deepEqual([ids(source), desk.asked.length], ['abc', 2]);
+});
+
+test('what came in before the feed began is shown, in whichever folder', async () => {
+  for (const view of [{ folder: 'all' }, { folder: 'all', unread: true }] as const) {
+    const desk = new Desk(row('a', 8, { unread_count: 1 }));
+    const counts = countsOf(desk.session);
+    counts.onChange(() => {});
+    const source = await desk.open(view);
+    desk.rows = [row('b', 9, { unread_count: 1 }), ...desk.rows];
+    assert.deepEqual([ids(source), counts.now?.all], ['a', 1]);
+    await desk.begin();
+    assert.deepEqual([ids(source), counts.now?.all], ['ba', 2]);
+  }
 });
 
 test('what is stored is shown while nothing answers, and the rest when it does', async () => {
@@ -228,6 +247,28 @@ test('after a gap in the feed everything is loaded anew', async () => {
   desk.rows = [row('c', 9)];
   await desk.reload();
   assert.equal(ids(source), 'c');
+});
+
+test('after a gap the list comes back as far down as somebody has scrolled', async () => {
+  const rows = [...'abcdefgh'].map((id, index) => row(id, 50 - index));
+  const desk = new Desk(...rows);
+  const source = await desk.open();
+  source.rowsSeen = 5;
+  desk.rows = rows.slice(1);
+  await desk.reload();
+  assert.equal(ids(source), 'bcdefg');
+  source.loadNext();
+  await settled();
+  assert.equal(ids(source), 'bcdefgh');
+});
+
+test('after a gap nobody waits for more than a few pages', async () => {
+  const desk = new Desk(...Array.from({ length: 60 }, (_, index) => row(`t${index}`, 59 - index)));
+  const source = await desk.open();
+  source.rowsSeen = 60;
+  desk.asked = [];
+  await desk.reload();
+  assert.deepEqual([desk.asked.length, source.list.rows.length], [10, 20]);
 });
 
 test('unread threads are counted at once, and corrected by the server later', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { isNearEnd, scrollToSee, shiftOf, spanOf } from '../src/inbox/window.ts';
+import { isNearEnd, scrollToMeet, scrollToSee, shiftOf, spanOf } from '../src/inbox/window.ts';
 import { watch, type Watching } from '../src/session/watching.ts';
 
 const sight = { scrollTop: 0, height: 700, rowHeight: 70 };
@@ -31,6 +31,15 @@ test('a row is brought into view with as little movement as possible', () => {
   assert.equal(scrollToSee(sight, 5), 0);
   assert.equal(scrollToSee(sight, 10), 70);
   assert.equal(scrollToSee({ ...sight, scrollTop: 1_000 }, 3), 210);
+});
+
+test('a row that was opened from elsewhere comes into the middle, unless it is seen', () => {
+  assert.equal(scrollToMeet(sight, 5), 0);
+  assert.equal(
+    scrollToMeet(sight, 30),
+    30 * sight.rowHeight - (sight.height - sight.rowHeight) / 2,
+  );
+  assert.equal(scrollToMeet({ ...sight, scrollTop: 1_000 }, 0), 0);
 });
 
 test('the open thread is watched, and as many of the list as there is room for', () => {

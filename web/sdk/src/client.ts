@@ -44,6 +44,9 @@ export interface Options extends Partial<Environment> {
 
 export interface Names {
   connection: Connected;
+  /** The feed goes on from this page, the first of all: events do not tell what happened between
+   * what a page asked for earlier and this. Threads and messages were asked for again already. */
+  begun: InboxPage;
   /** Each durable event once, in order, after it was applied. */
   event: FeedEvent;
   /** Something is not as before: in one thread, or, with null, anywhere. */
@@ -299,8 +302,10 @@ export class Greenroom {
       if (this.#feed.isLoaded) return;
       const page = await this.inbox();
       await Promise.all(this.#feed.early.map((threadId) => this.#askAgain(threadId)));
+      const isFirst = !this.#hadReset;
       if (this.#hadReset) await this.#reload();
       this.#feed.loaded(page);
+      if (isFirst) this.#emitter.emit('begun', page);
     } catch (error) {
       this.#complain(error);
       throw error;

@@ -302,6 +302,27 @@ test('what is written while a thread and the inbox load is not missed', async ()
   }
 });
 
+test('a page is told where the feed begins, so that it asks again for what it has from before', async () => {
+  const storage = memoryStorage();
+  const desk = new Desk({ storage });
+  const begun: string[] = [];
+  desk.client.on('begun', ({ sync_cursor }) => begun.push(sync_cursor));
+  desk.server.write('Are you there?');
+  const { cursor } = desk.server;
+  await desk.connect();
+  assert.deepEqual(begun, [cursor]);
+  desk.server.tell('reset');
+  await desk.clock.advance(4_000);
+  assert.deepEqual(begun, [cursor], 'a reset reloads everything anyway');
+  await desk.client.close();
+
+  const again = new Desk({ storage }, desk.server);
+  again.client.on('begun', ({ sync_cursor }) => begun.push(sync_cursor));
+  await again.connect();
+  assert.equal(again.client.connection.state, 'live');
+  assert.deepEqual(begun, [cursor], 'from a cursor that was stored events tell everything');
+});
+
 test('a thread that cannot be asked for again is tried until the network is back', async () => {
   const desk = new Desk();
   let asked = 0;

@@ -70,6 +70,8 @@ export class GreenroomBookingHeader extends CardElement {
       }
 
       .next {
+        align-items: center;
+        display: flex;
         font-size: var(--_size-small);
         font-variant-numeric: tabular-nums;
         white-space: nowrap;
@@ -144,7 +146,8 @@ export class GreenroomBookingHeader extends CardElement {
     return [
       ...super.joined(session),
       this.redrawEvery(REDRAW_MS),
-      session.onReload(() => this.#load()),
+      session.onReload(() => this.#loadAnew()),
+      session.client.on('begun', () => void this.#loadAnew()),
       session.client.on('event', ({ type, thread_id }) => {
         const isAbout =
           type === 'card.changed' || type === 'thread.changed' || type === 'message.new';
@@ -239,9 +242,13 @@ export class GreenroomBookingHeader extends CardElement {
   #loadSoon(): void {
     this.#waiting ??= setTimeout(() => {
       this.#waiting = null;
-      if (this.session && this.thread) panels.forget(this.session, this.thread.id);
-      void this.#load();
+      void this.#loadAnew();
     }, SETTLE_MS);
+  }
+
+  #loadAnew(): Promise<void> {
+    if (this.session && this.thread) panels.forget(this.session, this.thread.id);
+    return this.#load();
   }
 
   /** A header that cannot be loaded is not shown: the messages below are what people came for. */

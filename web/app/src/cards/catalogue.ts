@@ -83,10 +83,17 @@ export interface Maker {
   hasBooking: boolean;
 }
 
-/** The types that somebody may make here, as far as the catalogue tells. */
+/** The types that somebody may make here, as far as the catalogue tells. What ends a booking is
+ * not what a hand should meet first. */
 export function creatableTypes(types: Types, { kind, role, hasBooking }: Maker): CardType[] {
-  return [...types.own.values()].filter(
+  const found = [...types.own.values()].filter(
     (type) =>
       type.threads.includes(kind) && type.create.includes(role) && (hasBooking || !type.needs_leg),
   );
+  return found.sort((one, other) => Number(cancelsLeg(one)) - Number(cancelsLeg(other)));
+}
+
+/** Whether cards of this type end a part of a booking when they are accepted. */
+export function cancelsLeg({ transitions }: CardType): boolean {
+  return transitions.some(({ effects }) => effects.includes('cancel_leg'));
 }

@@ -305,7 +305,13 @@ function drawQuote(drawing: Drawing): Drawn {
   return html`<div class="box">
     <p class="quiet small">${words.quote}</p>
     <p>${words.quoteLine(sum, Number(quote['refund_percent']))}</p>
-    <p class="quiet small">${words.quoteNotice(Number(quote['notice_hours']))}</p>
+    <p class="quiet small">
+      ${
+        card.created_by === card.seller
+          ? words.quoteBySeller
+          : words.quoteNotice(Number(quote['notice_hours']))
+      }
+    </p>
   </div>`;
 }
 

@@ -4,8 +4,10 @@ import { css, html, nothing, type PropertyValues, type TemplateResult } from 'li
 import { customElement, property, state } from 'lit/decorators.js';
 
 import { GreenroomElement } from '../session/element.ts';
+import type { CancelQuote } from './cancelling.ts';
 import { type FormDesk, idOf } from './field_parts.ts';
 import { drawObject } from './fields.ts';
+import { drawQuote } from './quote.ts';
 import './manifest_field.ts';
 
 import type { GreenroomManifestField } from './manifest_field.ts';
@@ -22,6 +24,8 @@ import {
   read,
   withRaw,
 } from './values.ts';
+
+export { answerOf, formContext } from './form_context.ts';
 
 /** Fires `filled` with `detail.value` when all is well, and `left` when somebody goes back. */
 @customElement('greenroom-card-form')
@@ -51,7 +55,7 @@ export class GreenroomCardForm extends GreenroomElement {
       label,
       legend {
         display: block;
-        font-weight: 550;
+        font-weight: 500;
         margin-block-end: var(--_space);
         padding: 0;
       }
@@ -210,16 +214,19 @@ export class GreenroomCardForm extends GreenroomElement {
   protected override render(): TemplateResult {
     const words = this.words.cards;
     const isBusy = this.isBusy || this.isListing;
+    const quote = this.#quote();
     return html`<form novalidate aria-busy=${isBusy} @submit=${this.#submit}>
       ${drawObject(this.#desk(), this.schema, this.raw)}
+      ${quote ? drawQuote(words, this.format, quote) : nothing}
       ${this.placeProblem ? html`<p class="problem" role="alert">${this.placeProblem}</p>` : nothing}
       ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
       <div class="end">
         <button type="button" class="button" @click=${() => this.dispatchEvent(new Event('left'))}>
-          ${this.words.look.cancel}
+          ${this.words.cards.notNow}
         </button>
         <button
           class="button ${this.isDanger ? 'danger' : 'primary'}"
+          aria-describedby=${quote ? 'quote' : nothing}
           ?disabled=${isBusy || this.isOver}
         >
           ${isBusy ? html`<span class="spinner"></span>` : nothing}${isBusy ? words.busy : this.submitLabel}
@@ -242,6 +249,13 @@ export class GreenroomCardForm extends GreenroomElement {
       removeRow: (path, index) => this.#removeRow(path, index),
       locate: (path) => void this.#locate(path),
     };
+  }
+
+  /** Of the leg that is chosen, where the card would end it. */
+  #quote(): CancelQuote | undefined {
+    const { quotes, legId } = this.context;
+    const { leg_id: chosen } = this.raw;
+    return quotes[typeof chosen === 'string' && chosen ? chosen : (legId ?? '')];
   }
 
   /** The zone that is chosen in the form, if it asks for one. */

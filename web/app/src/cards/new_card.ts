@@ -8,8 +8,8 @@ import { announce } from '../look/announcer.ts';
 import type { GreenroomMenu } from '../look/menu.ts';
 import { personIn } from '../session/people.ts';
 import { Attempt } from './attempt.ts';
-import { creatableTypes } from './catalogue.ts';
-import { formContext, loadForm } from './desk.ts';
+import { creatableTypes, NO_TYPES } from './catalogue.ts';
+import { loadForm } from './desk.ts';
 import { CardElement } from './element.ts';
 import type { FormContext, Schema } from './schema.ts';
 import { iconOf } from './signs.ts';
@@ -30,6 +30,17 @@ export class GreenroomNewCard extends CardElement {
       :host {
         display: inline-flex;
       }
+
+      /* Its place is kept, so that what stands beside it does not move. */
+      :host([waiting]) {
+        inline-size: 2.25rem;
+      }
+
+      @media (pointer: coarse) {
+        :host([waiting]) {
+          inline-size: 2.75rem;
+        }
+      }
     `,
   ];
 
@@ -43,6 +54,7 @@ export class GreenroomNewCard extends CardElement {
     super.willUpdate(changed);
     const before = changed.get('thread') as Thread | null | undefined;
     if (before && before.id !== this.thread?.id) this.making = null;
+    this.toggleAttribute('waiting', !this.thread || this.types === NO_TYPES);
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -52,6 +64,7 @@ export class GreenroomNewCard extends CardElement {
     return html`<greenroom-menu
         .label=${words.newCard}
         .icon=${'plus'}
+        .side=${'start'}
         .items=${types.map((type) => ({
           label: type.title,
           icon: iconOf(type.type),
@@ -97,8 +110,8 @@ export class GreenroomNewCard extends CardElement {
     const schema = type.payload as Schema;
     this.problem = '';
     try {
-      const asked = formContext(session, thread.id, schema, null, type.needs_leg);
-      const [context] = await Promise.all([asked, loadForm()]);
+      const { formContext } = await loadForm();
+      const context = await formContext(session, thread.id, schema, { type });
       this.making = { type, schema, context };
     } catch (error) {
       announce(session.explain(error));

@@ -1,5 +1,7 @@
 /** JSON Schemas of cards, in the part of draft 7 that the server allows, as fields of a form. Pure. */
 
+import type { CancelQuote } from './cancelling.ts';
+
 export interface Schema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   title?: string;
@@ -37,6 +39,8 @@ export interface FormContext {
   legId: string | null;
   /** Whether one of the legs has to be chosen. */
   needsLeg: boolean;
+  /** By leg, where the card would end one. */
+  quotes: Readonly<Record<string, CancelQuote>>;
   /** Those that wait for signatures; null where that is not known. */
   documents: readonly Choice[] | null;
   /** Of the card that is answered: the times to choose among. */

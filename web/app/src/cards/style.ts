@@ -255,7 +255,7 @@ export const cardLook = css`
     color: var(--_accent);
     cursor: pointer;
     display: inline-flex;
-    font-weight: 550;
+    font-weight: 500;
     gap: calc(var(--_space) * 1.5);
     list-style: none;
     min-block-size: 1.75rem;
@@ -298,9 +298,22 @@ export const cardLook = css`
     gap: calc(var(--_space) * 2);
   }
 
+  /* However they come to stand, above or beside each other, their ends form a line. */
+  .actions .button {
+    flex: 1 1 auto;
+  }
+
   .actions .button.primary,
   .actions .button.firm {
-    flex: 1 1 auto;
+    flex-grow: 999;
+  }
+
+  .actions .button:only-child:not(.primary, .firm) {
+    flex-grow: 0;
+  }
+
+  .actions:has(> .button:nth-child(3)) > .button.primary {
+    flex-basis: 100%;
   }
 
   .ask {
@@ -321,10 +334,6 @@ export const cardLook = css`
   @container (max-width: 17rem) {
     dl.rows {
       grid-template-columns: 1fr;
-    }
-
-    .actions .button {
-      flex: 1 1 auto;
     }
   }
 

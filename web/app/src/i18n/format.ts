@@ -22,7 +22,7 @@ export class Format {
 
   /** `10:32` */
   time(at: string | number): string {
-    return this.#dated({ hour: 'numeric', minute: '2-digit' }).format(new Date(at));
+    return this.#dated({ timeStyle: 'short' }).format(new Date(at));
   }
 
   /** The whole of it, for a tooltip or a screen reader. */
@@ -75,7 +75,7 @@ export class Format {
       weekday: 'short',
       day: 'numeric',
       month: 'short',
-      hour: 'numeric',
+      hour: this.#hour,
       minute: '2-digit',
     });
     return format.formatRange(new Date(start), new Date(end));
@@ -128,6 +128,12 @@ export class Format {
   #dateInList(at: string, nowMs: number): string {
     const isThisYear = this.dayKey(at).slice(0, 4) === this.dayKey(nowMs).slice(0, 4);
     return this.#dated(isThisYear ? DATE : DATE_WITH_YEAR).format(new Date(at));
+  }
+
+  /** Two digits where the clock has 24 hours: as the language writes a time that stands alone. */
+  get #hour(): '2-digit' | 'numeric' {
+    const { hourCycle } = this.#dated({ hour: 'numeric' }).resolvedOptions();
+    return hourCycle?.startsWith('h2') ? '2-digit' : 'numeric';
   }
 
   #yearUnlessNow(at: string, nowMs: number): Intl.DateTimeFormatOptions {

@@ -79,6 +79,8 @@ export class GreenroomConnection extends GreenroomElement {
   ];
 
   @state() private shown: ConnectionState | null = null;
+  /** Whoever has not been connected yet does not connect again. */
+  #wasConnected = false;
 
   protected override joined(session: Session): Stop[] {
     const { client, clock } = session;
@@ -86,16 +88,25 @@ export class GreenroomConnection extends GreenroomElement {
     const look = (): void => {
       const { state: now } = client.connection;
       // The first good news needs no patience.
-      if (this.shown === null && (now === 'live' || now === 'polling')) steady.now(now);
+      const isGood = now === 'live' || now === 'polling';
+      this.#wasConnected ||= isGood;
+      if (this.shown === null && isGood) steady.now(now);
       else steady.set(now);
     };
     look();
-    return [client.on('connection', look), () => steady.stop(), () => (this.shown = null)];
+    return [client.on('connection', look), () => steady.stop(), () => this.#forget()];
+  }
+
+  #forget(): void {
+    this.shown = null;
+    this.#wasConnected = false;
   }
 
   protected override render(): TemplateResult {
     const { shown } = this;
-    const text = shown ? this.words.inbox[shown] : '';
+    const { inbox: words } = this.words;
+    const isFirst = shown === 'reconnecting' && !this.#wasConnected;
+    const text = isFirst ? words.connecting : shown ? words[shown] : '';
     return html`<span
       class="line ${shown ?? ''}"
       part="connection"

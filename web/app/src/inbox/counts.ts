@@ -55,6 +55,7 @@ export class Counts {
     const { client, onReload } = this.#session;
     this.#stops = [
       client.on('event', (event) => this.#heard(event)),
+      client.on('begun', (page) => this.take(page)),
       client.on('connection', ({ state }) => {
         if (!this.#counts && (state === 'live' || state === 'polling')) this.#askIn(0);
       }),

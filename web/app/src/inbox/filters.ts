@@ -5,6 +5,7 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 
 import type { Words } from '../i18n/index.ts';
 import { icon } from '../look/icons.ts';
+import { placeBeside, popover } from '../look/popover.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { chips } from './styles.ts';
 import type { View } from './folders.ts';
@@ -37,6 +38,7 @@ export class GreenroomInboxFilters extends GreenroomElement {
   static override styles = [
     GreenroomElement.styles,
     chips,
+    popover,
     css`
       :host {
         display: inline-flex;
@@ -48,20 +50,7 @@ export class GreenroomInboxFilters extends GreenroomElement {
       }
 
       .sheet {
-        background: var(--_surface-raised);
-        border: 1px solid var(--_line);
-        border-radius: var(--_radius);
-        box-shadow: var(--_shadow);
-        color: inherit;
         inline-size: min(22rem, 100vw - 1rem);
-        inset: auto;
-        margin: 0;
-        max-block-size: min(34rem, 100dvh - 1rem);
-        overflow-y: auto;
-        padding: calc(var(--_space) * 4);
-        position: fixed;
-        /* On top it is anyway; this is for checkers that do not know popovers. */
-        z-index: 1;
       }
 
       fieldset {
@@ -188,21 +177,9 @@ export class GreenroomInboxFilters extends GreenroomElement {
     this.isOpen = true;
     await this.updateComplete;
     this.sheet.showPopover();
-    this.#place();
+    placeBeside(this.button.getBoundingClientRect(), this.sheet);
     this.sheet.querySelector('input')?.focus();
   };
-
-  /** Below the button, inside the window. */
-  #place(): void {
-    const anchor = this.button.getBoundingClientRect();
-    const { width, height } = this.sheet.getBoundingClientRect();
-    const isRtl = getComputedStyle(this).direction === 'rtl';
-    const wanted = isRtl ? anchor.left : anchor.right - width;
-    const left = Math.min(Math.max(8, wanted), innerWidth - width - 8);
-    const top = Math.max(8, Math.min(anchor.bottom + 4, innerHeight - height - 8));
-    this.sheet.style.left = `${left}px`;
-    this.sheet.style.top = `${top}px`;
-  }
 
   readonly #toggled = (event: Event): void => {
     this.isOpen = (event as ToggleEvent).newState === 'open';

@@ -33,26 +33,32 @@ export class GreenroomFolderTabs extends GreenroomElement {
       }
 
       .cut-after {
-        mask-image: linear-gradient(to var(--end), #000 calc(100% - 3.5rem), transparent);
+        mask-image: linear-gradient(to var(--end), #000 calc(100% - 4rem), transparent var(--seen));
       }
 
       .cut-before {
-        mask-image: linear-gradient(to var(--start), #000 calc(100% - 3.5rem), transparent);
+        mask-image: linear-gradient(
+          to var(--start),
+          #000 calc(100% - 4rem),
+          transparent var(--seen)
+        );
       }
 
       .cut-before.cut-after {
         mask-image: linear-gradient(
           to right,
-          transparent,
-          #000 3.5rem,
-          #000 calc(100% - 3.5rem),
-          transparent
+          transparent calc(100% - var(--seen)),
+          #000 4rem,
+          #000 calc(100% - 4rem),
+          transparent var(--seen)
         );
       }
 
       [role='tablist'] {
         --start: left;
         --end: right;
+        /* Where the arrow stands nothing shows beside it. */
+        --seen: calc(100% - 2.25rem);
       }
 
       :host([dir='rtl']) [role='tablist'] {
@@ -69,7 +75,7 @@ export class GreenroomFolderTabs extends GreenroomElement {
         display: inline-flex;
         flex: none;
         font-size: var(--_size-small);
-        font-weight: 550;
+        font-weight: 500;
         gap: calc(var(--_space) * 1.5);
         min-block-size: 2rem;
         padding-inline: calc(var(--_space) * 3);
@@ -86,6 +92,7 @@ export class GreenroomFolderTabs extends GreenroomElement {
       [role='tab'][aria-selected='true'] {
         background: var(--_accent-soft);
         color: var(--_accent);
+        font-weight: 600;
       }
 
       .count {
@@ -130,6 +137,10 @@ export class GreenroomFolderTabs extends GreenroomElement {
       }
 
       @media (pointer: coarse) {
+        [role='tablist'] {
+          --seen: 100%;
+        }
+
         [role='tab'] {
           min-block-size: 2.75rem;
         }

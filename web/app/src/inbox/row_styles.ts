@@ -106,7 +106,7 @@ export const rowStyles = css`
   }
 
   .name {
-    font-weight: 550;
+    font-weight: 500;
   }
 
   .name .cut {
@@ -191,7 +191,7 @@ export const rowStyles = css`
     background: var(--_notice-soft);
     border-color: transparent;
     color: var(--_notice);
-    font-weight: 550;
+    font-weight: 600;
   }
 
   .pill {
@@ -240,14 +240,18 @@ export const rowStyles = css`
     color: var(--_danger);
   }
 
+  /* It takes the place of the time: badges and counts stay to be read. */
   .more {
-    background: var(--_surface-raised);
-    box-shadow: 0 0 0 1px var(--_line);
-    inset-block: 0;
+    block-size: 1.75rem;
+    inline-size: 1.75rem;
+    inset-block-start: calc(var(--_space) * 1.25);
     inset-inline-end: calc(var(--_space) * 4);
-    margin-block: auto;
     opacity: 0;
     position: absolute;
+  }
+
+  .more:hover {
+    background: var(--_line);
   }
 
   li:hover .more,
@@ -255,6 +259,13 @@ export const rowStyles = css`
   .more[aria-expanded='true'],
   .open:focus-visible + .more {
     opacity: 1;
+  }
+
+  @media (not (pointer: coarse)) {
+    li:hover time,
+    li:has(.more:focus-visible, .more[aria-expanded='true'], .open:focus-visible) time {
+      opacity: 0;
+    }
   }
 
   .end {
@@ -273,9 +284,11 @@ export const rowStyles = css`
     }
 
     .more {
-      background: transparent;
-      box-shadow: none;
+      block-size: 2.75rem;
+      inline-size: 2.75rem;
+      inset-block: 0;
       inset-inline-end: calc(var(--_space) * 1.5);
+      margin-block: auto;
       opacity: 1;
     }
   }

@@ -16,7 +16,15 @@ import type { Row } from './folders.ts';
 import { rowTemplate } from './row.ts';
 import { rowStyles } from './row_styles.ts';
 import type { InboxSource } from './source.ts';
-import { isNearEnd, scrollToSee, shiftOf, type Sight, type Span, spanOf } from './window.ts';
+import {
+  isNearEnd,
+  scrollToMeet,
+  scrollToSee,
+  shiftOf,
+  type Sight,
+  type Span,
+  spanOf,
+} from './window.ts';
 
 const TICK_MS = 30_000;
 /** A list that is still being scrolled is not watched yet. */
@@ -49,6 +57,8 @@ export class GreenroomInboxRows extends GreenroomElement {
   #seen: string[] = [];
   #watchTimer: unknown = null;
   #cardsFor: string | null = null;
+  /** The thread that was opened, until its row was brought into sight. */
+  #toMeet: string | null = null;
 
   protected override joined(session: Session): Stop[] {
     const { client } = session;
@@ -76,6 +86,7 @@ export class GreenroomInboxRows extends GreenroomElement {
     super.willUpdate(changed);
     this.#hadFocus = this.#focused();
     if (changed.has('threadId') && !this.#hadFocus) this.activeId = null;
+    if (changed.has('threadId')) this.#toMeet = this.threadId;
     if (changed.has('rows') || changed.has('threadId')) this.#keepActive();
     this.span = spanOf(this.#sight, this.rows.length);
   }
@@ -146,7 +157,9 @@ export class GreenroomInboxRows extends GreenroomElement {
   protected override updated(changed: PropertyValues<this>): void {
     this.#place();
     if (changed.has('rows')) this.#stayInPlace();
+    this.#meet();
     this.#seen = this.#idsIn(this.#inSight());
+    if (this.source) this.source.rowsSeen = this.span.to;
     if (this.#hadFocus && !this.#focused()) this.#focusActive(this.#hadFocus);
     // What is drawn may be older than what has come in, and a page too many would be asked for.
     if (isNearEnd(this.span, this.source?.list.rows.length ?? 0)) this.source?.loadNext();
@@ -186,6 +199,15 @@ export class GreenroomInboxRows extends GreenroomElement {
     if (shift !== 0) this.scroller.scrollTop = scrollTop + shift * rowHeight;
   }
 
+  /** Whoever came by a link finds its row, once it is known. Who has scrolled is left alone. */
+  #meet(): void {
+    if (this.#toMeet === null || this.#sight.height === 0) return;
+    const index = this.source?.list.indexOf(this.#toMeet) ?? -1;
+    if (index < 0) return;
+    this.#toMeet = null;
+    this.scroller.scrollTop = scrollToMeet(this.#sight, index);
+  }
+
   #inSight(): Span {
     const { scrollTop, height, rowHeight } = this.#sight;
     const to = Math.ceil((scrollTop + height) / rowHeight);
@@ -212,6 +234,7 @@ export class GreenroomInboxRows extends GreenroomElement {
   }
 
   readonly #scrolled = (): void => {
+    this.#toMeet = null;
     this.#look();
     const { from, to } = spanOf(this.#sight, this.rows.length);
     if (from !== this.span.from || to !== this.span.to) this.requestUpdate();

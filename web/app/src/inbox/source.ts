@@ -19,12 +19,16 @@ export type Loading = 'first' | 'next' | null;
 const PAGE = 50;
 /** Whoever scrolls on wants many; the server gives no more at once. */
 const NEXT_PAGE = 100;
+/** Whoever has scrolled further finds the list at its end after a gap in the feed. */
+const MOST_PAGES_AGAIN = 10;
 /** Changes that only the server can judge are gathered for so long. */
 const ASK_AFTER_MS = 1_000;
 
 export class InboxSource {
   list: InboxList;
   loading: Loading = null;
+  /** How far down the person has come: after a gap in the feed so many rows are asked for again. */
+  rowsSeen = 0;
   /** Why the last page did not come. */
   problem: unknown = null;
   readonly #session: ListSession;
@@ -44,6 +48,7 @@ export class InboxSource {
     const { client } = this.#session;
     const stops = [
       client.on('event', (event) => this.#heard(event)),
+      client.on('begun', (page) => this.#begun(page)),
       client.on('change', () => this.#showStored()),
       client.on('connection', ({ state }) => {
         if (this.problem && (state === 'live' || state === 'polling')) void this.retry();
@@ -101,10 +106,40 @@ export class InboxSource {
     }, ASK_AFTER_MS);
   }
 
+  /** The list may have asked before the feed began, and events tell of later changes only. */
+  #begun(page: InboxPage): void {
+    if (!this.list.isLoaded) return;
+    if (!isPlain(this.list.view)) return void this.#loadAgain();
+    this.list.takeAgain(page, new Set());
+    this.#changed();
+  }
+
+  /** As far as the person has scrolled, so that what they look at stays where it is. */
   async #reload(): Promise<void> {
     const { list } = this;
-    await this.#ask(list, undefined, (page, changed) => list.takeFirst(page, changed));
-    this.problem = null;
+    const flight = list.flight();
+    try {
+      const page = await this.#pageTo(list.view, this.rowsSeen);
+      countsOf(this.#session).take(page);
+      if (list !== this.list || this.#isStopped) return;
+      list.takeFirst(page, flight);
+      this.problem = null;
+      this.#changed();
+    } finally {
+      list.land(flight);
+    }
+  }
+
+  /** The first page, and those after it up to this row, as one. */
+  async #pageTo(view: View, row: number): Promise<InboxPage> {
+    const page = { ...(await this.#page(view, undefined)) };
+    for (let pages = 1; pages < MOST_PAGES_AGAIN; pages += 1) {
+      if (page.next_cursor === null || page.items.length >= row) break;
+      const next = await this.#page(view, page.next_cursor);
+      page.items = [...page.items, ...next.items];
+      page.next_cursor = next.next_cursor;
+    }
+    return page;
   }
 
   #loadFirst(): Promise<void> {
@@ -159,8 +194,7 @@ export class InboxSource {
 
   #page(view: View, cursor: string | undefined): Promise<InboxPage> {
     const { client } = this.#session;
-    const isPlain = cursor === undefined && Object.keys(view).length === 1 && view.folder === 'all';
-    if (isPlain) return client.inbox();
+    if (cursor === undefined && isPlain(view)) return client.inbox();
     if (cursor === undefined) return client.rest.inbox({ ...view, limit: PAGE });
     return client.rest.inbox({ ...view, limit: NEXT_PAGE, cursor });
   }
@@ -214,6 +248,11 @@ export class InboxSource {
     if (!this.list.put(row)) this.#askSoon();
     this.#changed();
   }
+}
+
+/** The view that the client itself begins with. */
+function isPlain(view: View): boolean {
+  return view.folder === 'all' && Object.keys(view).length === 1;
 }
 
 /** As the server will answer, as far as it can be known here. */

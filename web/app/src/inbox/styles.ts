@@ -40,7 +40,7 @@ export const chips = css`
     background: var(--_accent-soft);
     border-color: var(--_accent);
     color: var(--_accent);
-    font-weight: 550;
+    font-weight: 500;
   }
 
   .chip {

@@ -44,6 +44,13 @@ export function shiftOf(
   return best;
 }
 
+/** Where to scroll for a row that was opened from elsewhere: into the middle, unless it is seen. */
+export function scrollToMeet(sight: Sight, index: number): number {
+  const { scrollTop, height, rowHeight } = sight;
+  if (scrollToSee(sight, index) === scrollTop) return scrollTop;
+  return Math.max(0, index * rowHeight - (height - rowHeight) / 2);
+}
+
 /** Where to scroll so that a row is wholly seen, with as little movement as possible. */
 export function scrollToSee({ scrollTop, height, rowHeight }: Sight, index: number): number {
   const top = index * rowHeight;

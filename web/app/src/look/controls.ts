@@ -42,7 +42,7 @@ export const controls = css`
     border: 1px solid var(--_line-strong);
     border-radius: var(--_radius-small);
     display: inline-flex;
-    font-weight: 550;
+    font-weight: 500;
     gap: calc(var(--_space) * 2);
     justify-content: center;
     min-block-size: 2.25rem;
@@ -57,6 +57,7 @@ export const controls = css`
     background: var(--_accent);
     border-color: transparent;
     color: var(--_on-accent);
+    font-weight: 600;
   }
 
   .button.primary:hover:not(:disabled) {

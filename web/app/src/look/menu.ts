@@ -5,6 +5,7 @@ import { customElement, property, query } from 'lit/decorators.js';
 
 import { controls } from './controls.ts';
 import { icon, type IconName } from './icons.ts';
+import { placeBeside, popover, type Side } from './popover.ts';
 
 export interface MenuItem {
   label: string;
@@ -21,24 +22,17 @@ export class GreenroomMenu extends LitElement {
   static override shadowRootOptions = { ...LitElement.shadowRootOptions, delegatesFocus: true };
   static override styles = [
     controls,
+    popover,
     css`
       :host {
         display: inline-flex;
       }
 
       .list {
-        background: var(--_surface-raised);
-        border: 1px solid var(--_line);
         border-radius: var(--_radius-small);
-        box-shadow: var(--_shadow);
-        color: inherit;
-        inset: auto;
-        margin: 0;
         max-block-size: 70dvh;
         min-inline-size: 11rem;
-        overflow-y: auto;
         padding: var(--_space);
-        position: fixed;
       }
 
       .list button {
@@ -79,11 +73,13 @@ export class GreenroomMenu extends LitElement {
   @property() label = '';
   @property({ attribute: false }) icon: IconName = 'more';
   @property({ attribute: false }) items: readonly MenuItem[] = [];
+  /** Of the button, along which it opens. Beside another place it begins where that does. */
+  @property({ attribute: false }) side: Side = 'end';
   @property({ type: Boolean }) open = false;
   /** For a menu that many things share, such as the rows of a list: `openBy` shows it. */
   @property({ type: Boolean, attribute: 'without-button' }) withoutButton = false;
   #owner: HTMLElement | null = null;
-  #point: { x: number; y: number } | null = null;
+  #place: DOMRectInit | null = null;
   @query('.icon-button') private ownButton!: HTMLButtonElement;
   @query('.list') private list!: HTMLElement;
 
@@ -91,17 +87,18 @@ export class GreenroomMenu extends LitElement {
     return this.#owner ?? this.ownButton;
   }
 
-  /** Beside its owner, or where the pointer is; the owner gets the focus back. */
-  openBy(owner: HTMLElement, point: { x: number; y: number } | null = null): void {
+  /** Beside its owner, or beside another place, such as where the pointer is; the owner gets the
+   * focus back. */
+  openBy(owner: HTMLElement, place: DOMRectInit | null = null): void {
     this.#owner = owner;
-    this.#point = point;
+    this.#place = place;
     void this.#show();
   }
 
   protected override render(): TemplateResult {
     return html`${this.withoutButton ? nothing : this.#button()}
       <div
-        class="list"
+        class="sheet list"
         popover="auto"
         role="menu"
         aria-label=${this.label}
@@ -150,23 +147,12 @@ export class GreenroomMenu extends LitElement {
     this.open = true;
     await this.updateComplete;
     this.list.showPopover();
-    this.#place();
+    placeBeside(this.#anchor, this.list, this.#place ? 'start' : this.side);
     (focus === 'first' ? this.#buttons[0] : this.#buttons.at(-1))?.focus();
   }
 
-  /** Below the button, or above where there is no room; never outside the window. */
-  #place(): void {
-    const anchor = this.#point
-      ? new DOMRect(this.#point.x, this.#point.y, 0, 0)
-      : this.button.getBoundingClientRect();
-    const { width, height } = this.list.getBoundingClientRect();
-    const isRtl = getComputedStyle(this).direction === 'rtl';
-    const wanted = isRtl ? anchor.left : anchor.right - width;
-    const left = Math.min(Math.max(8, wanted), innerWidth - width - 8);
-    const fitsBelow = anchor.bottom + height + 12 < innerHeight;
-    const top = fitsBelow ? anchor.bottom + 4 : Math.max(8, anchor.top - height - 4);
-    this.list.style.left = `${left}px`;
-    this.list.style.top = `${top}px`;
+  get #anchor(): DOMRect {
+    return this.#place ? DOMRect.fromRect(this.#place) : this.button.getBoundingClientRect();
   }
 
   #choose(item: MenuItem): void {

@@ -129,7 +129,7 @@ export const contentStyles = css`
     align-items: center;
     color: var(--_accent);
     display: flex;
-    font-weight: 550;
+    font-weight: 500;
     gap: calc(var(--_space) * 2);
   }
 
@@ -188,7 +188,7 @@ export const contentStyles = css`
 
   .tiers dd {
     flex: none;
-    font-weight: 550;
+    font-weight: 500;
     text-align: end;
   }
 
@@ -274,7 +274,7 @@ export const contentStyles = css`
     color: var(--_accent);
     display: inline-flex;
     font-size: var(--_size-small);
-    font-weight: 550;
+    font-weight: 500;
     gap: calc(var(--_space) * 0.5);
     min-block-size: 1.75rem;
     padding: 0;

@@ -55,6 +55,7 @@ export class GreenroomPanel extends GreenroomElement {
       () => reload.stop(),
       () => (this.#loads = null),
       session.onReload(() => this.#load()),
+      session.client.on('begun', () => void this.#load()),
       session.client.on('event', (event) => {
         if (event.thread_id === this.threadId && changesUs(event)) reload.ask();
       }),

@@ -4,8 +4,8 @@ import { css, html, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 
 import '../look/dialog.ts';
+import type { Words } from '../i18n/index.ts';
 import { GreenroomElement } from '../session/element.ts';
-import type { Command } from './shortcuts.ts';
 
 @customElement('greenroom-help')
 export class GreenroomHelp extends GreenroomElement {
@@ -13,6 +13,7 @@ export class GreenroomHelp extends GreenroomElement {
     GreenroomElement.styles,
     css`
       dl {
+        align-items: center;
         display: grid;
         gap: calc(var(--_space) * 3) calc(var(--_space) * 5);
         grid-template-columns: minmax(0, 1fr) max-content;
@@ -87,12 +88,14 @@ export class GreenroomHelp extends GreenroomElement {
     </greenroom-dialog>`;
   }
 
-  #keys(): [Command, string[]][] {
-    const { alt, escape, up, down } = this.words.shell.keyNames;
+  #keys(): [keyof Words['shell']['keys'], string[]][] {
+    const { alt, enter, escape, shift, up, down } = this.words.shell.keyNames;
     return [
       ['search', ['/']],
       ['previous', [alt, up]],
       ['next', [alt, down]],
+      ['newLine', [shift, enter]],
+      ['editLast', [up]],
       ['back', [escape]],
       ['help', ['?']],
     ];

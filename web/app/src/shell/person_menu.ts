@@ -9,14 +9,13 @@ import { customElement, property, query } from 'lit/decorators.js';
 import { languageOf, LOCALES } from '../i18n/index.ts';
 import '../look/avatar.ts';
 import { icon, type IconName } from '../look/icons.ts';
+import { placeBeside, popover } from '../look/popover.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { type Theme, THEMES } from './kept.ts';
 import { styles } from './person_menu_styles.ts';
 
 /** Each by its own name, so that everybody finds theirs. */
 const LANGUAGE_NAMES: Record<string, string> = { en: 'English', de: 'Deutsch' };
-
-const EDGE_PX = 12;
 
 interface Choice {
   value: string;
@@ -26,7 +25,7 @@ interface Choice {
 
 @customElement('greenroom-person-menu')
 export class GreenroomPersonMenu extends GreenroomElement {
-  static override styles = [GreenroomElement.styles, styles];
+  static override styles = [GreenroomElement.styles, popover, styles];
 
   @property({ attribute: false }) person: User | null = null;
   /** Of the page. An element's own `theme` is its attribute. */
@@ -126,23 +125,12 @@ export class GreenroomPersonMenu extends GreenroomElement {
 
   readonly #toggled = (event: Event): void => {
     const isOpen = (event as ToggleEvent).newState === 'open';
-    if (isOpen) return this.#place();
+    if (isOpen) return placeBeside(this.button.getBoundingClientRect(), this.sheet);
     // Closed by a click elsewhere, the focus is there; otherwise it would be lost.
     const focused = this.shadowRoot?.activeElement ?? null;
     const isLost = document.activeElement === document.body || this.sheet.contains(focused);
     if (isLost) this.button.focus();
   };
-
-  /** Below the button, inside the window. */
-  #place(): void {
-    const { left, right, bottom } = this.button.getBoundingClientRect();
-    const width = this.sheet.offsetWidth;
-    const isRtl = getComputedStyle(this).direction === 'rtl';
-    const most = innerWidth - width - EDGE_PX;
-    const wanted = isRtl ? left : right - width;
-    this.sheet.style.left = `${Math.min(Math.max(EDGE_PX, wanted), most)}px`;
-    this.sheet.style.top = `${bottom + 4}px`;
-  }
 
   #leave(event: string): void {
     this.sheet.hidePopover();

@@ -24,19 +24,7 @@ export const styles = css`
   }
 
   .sheet {
-    background: var(--_surface-raised);
-    border: 1px solid var(--_line);
-    border-radius: var(--_radius);
-    box-shadow: var(--_shadow);
-    color: inherit;
-    inline-size: min(19rem, 100vw - 1.5rem);
-    inset: auto;
-    margin: 0;
-    max-block-size: calc(100dvh - 5rem);
-    outline: none;
-    overflow-y: auto;
-    padding: calc(var(--_space) * 4);
-    position: fixed;
+    inline-size: min(19rem, 100vw - 1rem);
   }
 
   .who {

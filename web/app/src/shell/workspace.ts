@@ -11,6 +11,7 @@ import { readTab } from '../panel/tabs.ts';
 import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { GreenroomThread } from '../thread/thread.ts';
+import { focused } from './focused.ts';
 import { followKeys } from './follow_keys.ts';
 import './help.ts';
 import { hasSingleKeys, keepSingleKeys, type Theme } from './kept.ts';
@@ -41,6 +42,8 @@ export class GreenroomWorkspace extends GreenroomElement {
   @query('greenroom-panel') private panel!: GreenroomPanel | null;
   readonly #screen = new Screen(this);
   #stopKeys: Stop | null = null;
+  /** What had the focus when the panel opened: it gets it back. */
+  #opener: HTMLElement | null = null;
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -61,6 +64,18 @@ export class GreenroomWorkspace extends GreenroomElement {
   get #pane(): Pane {
     if (!this.route.threadId) return 'inbox';
     return this.route.panel ? 'panel' : 'thread';
+  }
+
+  /** The panel lies over the rest, which has to wait until it is closed. */
+  get #isDrawerOpen(): boolean {
+    const { isPhone, isWide } = this.#screen;
+    return this.#pane === 'panel' && !isPhone && !isWide;
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    super.willUpdate(changed);
+    const before = changed.get('route') as Route | undefined;
+    if (this.route.panel && !before?.panel) this.#opener = before ? focused() : null;
   }
 
   protected override render(): TemplateResult {
@@ -91,7 +106,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     const toThread = html`<button @click=${() => void this.#focusThread()}>
       ${words.skipToThread}
     </button>`;
-    return html`<div class="skip">
+    return html`<div class="skip" ?inert=${this.#isDrawerOpen}>
       ${this.route.threadId ? toThread : nothing}
       <button @click=${() => this.inbox?.focus()}>${words.skipToInbox}</button>
     </div>`;
@@ -105,6 +120,7 @@ export class GreenroomWorkspace extends GreenroomElement {
       class="inbox pane"
       role=${isMain ? 'main' : 'navigation'}
       aria-label=${words.conversations}
+      ?inert=${this.#isDrawerOpen}
     >
       <h1 class="visually-hidden" tabindex="-1">${words.product}</h1>
       <greenroom-inbox .threadId=${this.route.threadId} .folder=${this.route.folder ?? 'all'}>
@@ -121,11 +137,17 @@ export class GreenroomWorkspace extends GreenroomElement {
   #conversation(): TemplateResult {
     const words = this.words.shell;
     const { threadId } = this.route;
-    return html`<main class="thread pane" aria-label=${words.conversation} tabindex="-1">
+    return html`<main
+      class="thread pane"
+      aria-label=${words.conversation}
+      tabindex="-1"
+      ?inert=${this.#isDrawerOpen}
+    >
       ${
         threadId
           ? html`<greenroom-thread
               .threadId=${threadId}
+              .hasPanel=${this.route.panel !== null}
               back=${this.#screen.isPhone ? 'always' : 'never'}
             ></greenroom-thread>`
           : html`<div class="nothing">
@@ -143,9 +165,16 @@ export class GreenroomWorkspace extends GreenroomElement {
   #project(): TemplateResult | typeof nothing {
     const { threadId, panel } = this.route;
     if (!threadId || !panel) return nothing;
-    return html`<aside class="panel pane" aria-label=${this.words.shell.project}>
-      <greenroom-panel .threadId=${threadId} .tab=${panel}></greenroom-panel>
-    </aside>`;
+    const isOver = this.#isDrawerOpen;
+    return html`${isOver ? html`<div class="scrim" @click=${() => this.#closePanel()}></div>` : nothing}
+      <section
+        class="panel pane"
+        role=${isOver ? 'dialog' : 'complementary'}
+        aria-modal=${isOver ? 'true' : nothing}
+        aria-label=${this.words.shell.project}
+      >
+        <greenroom-panel .threadId=${threadId} .tab=${panel}></greenroom-panel>
+      </section>`;
   }
 
   /** A pane that comes into view gets the focus: browsers give it to nobody by themselves. */
@@ -157,7 +186,14 @@ export class GreenroomWorkspace extends GreenroomElement {
       if (threadId) void this.#focusThread();
       else this.inbox?.focus({ preventScroll: true });
     } else if (panel && !before.panel) this.#focusPanel();
-    else if (!panel && before.panel) void this.#focusThread();
+    else if (!panel && before.panel) this.#leavePanel();
+  }
+
+  /** Whoever was somewhere else meanwhile stays there. */
+  #leavePanel(): void {
+    if (this.shadowRoot?.activeElement) return;
+    if (this.#opener?.isConnected) this.#opener.focus();
+    else void this.#focusThread();
   }
 
   /** With touch not to where one writes: the keyboard would come up and hide half of it. */
@@ -186,6 +222,7 @@ export class GreenroomWorkspace extends GreenroomElement {
   }
 
   #run(command: Command): boolean {
+    if (this.#isDrawerOpen && command !== 'back' && command !== 'help') return false;
     switch (command) {
       case 'help':
         this.isHelpOpen = true;
@@ -248,7 +285,7 @@ export class GreenroomWorkspace extends GreenroomElement {
 
   /** Where the panel covers the conversation it makes way. */
   readonly #showMessage = ({ detail }: CustomEvent<{ messageId: string }>): void => {
-    if (this.#screen.isPhone) this.navigation.backTo({ panel: null });
+    if (!this.#screen.isWide) this.#closePanel();
     if (this.thread) this.thread.messageToShow = detail.messageId;
   };
 

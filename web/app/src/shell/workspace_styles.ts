@@ -130,11 +130,16 @@ export const styles = css`
       grid-column: 2;
     }
 
+    .scrim {
+      background: rgb(0 0 0 / 40%);
+      grid-area: 1 / 1 / -1 / -1;
+      z-index: 1;
+    }
+
     .panel {
-      border-inline-start: 1px solid var(--_line);
       box-shadow: var(--_shadow);
-      grid-column: 2;
-      inline-size: min(22.5rem, 100%);
+      grid-column: 1 / -1;
+      inline-size: min(25rem, 100% - 4rem);
       justify-self: end;
       z-index: 2;
     }
@@ -152,6 +157,7 @@ export const styles = css`
     }
 
     .panel {
+      border-inline-start: 1px solid var(--_line);
       box-shadow: none;
       grid-column: 3;
       inline-size: auto;
@@ -160,6 +166,7 @@ export const styles = css`
   }
 
   @media (prefers-reduced-motion: no-preference) {
+    .scrim,
     .panel {
       animation: arrive 0.18s ease-out;
     }
@@ -167,6 +174,28 @@ export const styles = css`
     @keyframes arrive {
       from {
         opacity: 0;
+      }
+    }
+  }
+
+  @media (prefers-reduced-motion: no-preference) and (min-width: 44rem) and (max-width: 74.99rem) {
+    .panel {
+      animation: slide 0.22s cubic-bezier(0.2, 0.8, 0.2, 1);
+    }
+
+    :host([dir='rtl']) .panel {
+      animation-name: slide-back;
+    }
+
+    @keyframes slide {
+      from {
+        transform: translateX(100%);
+      }
+    }
+
+    @keyframes slide-back {
+      from {
+        transform: translateX(-100%);
       }
     }
   }

@@ -49,7 +49,7 @@ export const bubbleStyles = css`
     color: var(--_text-quiet);
     font-size: var(--_size-tiny);
     font-weight: 600;
-    padding: 0 calc(var(--_space) * 3) calc(var(--_space) * 0.5);
+    padding: 0 calc(var(--_space) * 3.5) calc(var(--_space) * 0.5);
   }
 
   .line {
@@ -120,7 +120,7 @@ export const bubbleStyles = css`
   }
 
   .card-slot {
-    flex: 0 1 28rem;
+    flex: 0 1 26rem;
     max-inline-size: 100%;
     min-inline-size: 0;
   }
@@ -142,7 +142,7 @@ export const bubbleStyles = css`
     font-size: var(--_size-tiny);
     gap: var(--_space);
     min-block-size: 1.125rem;
-    padding-inline: calc(var(--_space) * 2);
+    padding-inline: calc(var(--_space) * 3.5);
   }
 
   .last .meta {

@@ -7,8 +7,8 @@ export const composerStyles = css`
   }
 
   form {
-    padding: calc(var(--_space) * 2) calc(var(--_space) * 3) var(--_space);
-    padding-block-end: max(var(--_space), env(safe-area-inset-bottom));
+    padding: calc(var(--_space) * 2) calc(var(--_space) * 3);
+    padding-block-end: max(calc(var(--_space) * 2), env(safe-area-inset-bottom));
   }
 
   .bar {
@@ -35,7 +35,8 @@ export const composerStyles = css`
   }
 
   greenroom-new-card:not(:defined) {
-    inline-size: calc(var(--_space) * 2);
+    flex: none;
+    inline-size: 2.25rem;
   }
 
   .send {
@@ -126,6 +127,10 @@ export const composerStyles = css`
   @media (pointer: coarse) {
     .hint {
       display: none;
+    }
+
+    greenroom-new-card:not(:defined) {
+      inline-size: 2.75rem;
     }
 
     .send {

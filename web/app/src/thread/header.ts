@@ -24,6 +24,8 @@ export class GreenroomThreadHeader extends GreenroomElement {
   @property({ attribute: false }) online: readonly string[] = [];
   /** `always`, `never`, or by the width. */
   @property({ reflect: true }) back: string | null = null;
+  /** Whether the panel is shown; null where nobody knows. */
+  @property({ attribute: false }) hasPanel: boolean | null = null;
 
   protected override render(): TemplateResult {
     const { thread: words } = this.words;
@@ -63,6 +65,7 @@ export class GreenroomThreadHeader extends GreenroomElement {
       <button
         class="icon-button details"
         aria-label=${words.thread.details}
+        aria-expanded=${this.hasPanel ?? nothing}
         title=${words.thread.details}
         @click=${() => this.#fire('panel')}
       >

@@ -31,6 +31,8 @@ export class GreenroomThread extends GreenroomElement {
   @property() back: string | null = null;
   /** The id of a panel element in the same page, which then follows this thread. */
   @property({ attribute: 'for' }) panelId: string | null = null;
+  /** Whether the page shows this thread's panel, for the button that does it. */
+  @property({ attribute: false }) hasPanel: boolean | null = null;
   /** Scrolls there and lights it up. */
   @property({ attribute: false }) messageToShow: string | null = null;
   @state() private conversation: Conversation | null = null;
@@ -135,6 +137,7 @@ export class GreenroomThread extends GreenroomElement {
         .typing=${client?.whoTypes(this.threadId) ?? []}
         .online=${client?.whoIsOnline(this.threadId) ?? []}
         .back=${this.back}
+        .hasPanel=${this.hasPanel}
         @back=${this.#goBack}
         @panel=${this.#togglePanel}
         @edit-row=${this.#editRow}

@@ -38,7 +38,7 @@ export const timelineStyles = css`
     border-radius: 99px;
     color: var(--_text-quiet);
     font-size: var(--_size-tiny);
-    font-weight: 550;
+    font-weight: 500;
     padding: 2px calc(var(--_space) * 3);
   }
 

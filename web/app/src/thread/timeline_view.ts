@@ -10,7 +10,7 @@ import type { GreenroomMenu } from '../look/menu.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { type BubbleContext, messageBubble, pendingBubble, type Progress } from './bubble.ts';
 import { bubbleStyles } from './bubble_styles.ts';
-import { onLongPress, type Point } from './long_press.ts';
+import { onLongPress } from './long_press.ts';
 import {
   actionOfKey,
   actionsFor,
@@ -186,12 +186,12 @@ export class GreenroomTimeline extends ScrolledTimeline {
   }
 
   readonly #more = (event: Event): void => {
-    const { left, bottom } = (event.currentTarget as Element).getBoundingClientRect();
-    this.#openMenu(rowIn(event.composedPath()), { x: left, y: bottom });
+    const button = event.currentTarget as Element;
+    this.#openMenu(rowIn(event.composedPath()), button.getBoundingClientRect());
   };
 
   /** One menu for all messages; it gives the focus back to the message. */
-  #openMenu(row: HTMLElement | undefined, at: Point | null): void {
+  #openMenu(row: HTMLElement | undefined, at: DOMRectInit | null): void {
     const id = row?.dataset['id'];
     const message = this.shown.find((each) => each.id === id);
     if (!row || !message) return;

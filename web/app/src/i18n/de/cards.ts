@@ -1,6 +1,10 @@
 import { plurals } from '../plural.ts';
 
 const form = plurals('de');
+const notice = (hours: number): string =>
+  hours % 24 === 0
+    ? `${hours / 24} ${form(hours / 24, { one: 'Tag', other: 'Tagen' })}`
+    : `${hours} ${form(hours, { one: 'Stunde', other: 'Stunden' })}`;
 
 type Doer = string | null;
 const past =
@@ -68,8 +72,11 @@ export const cards = {
   quote: 'Bei einer Stornierung',
   quoteLine: (sum: string, percent: number) =>
     `${sum} gehen an die Käuferseite zurück (${percent}\u00a0%)`,
+  quoteYours: (sum: string, percent: number) => `Du bekommst ${sum} zurück (${percent}\u00a0%)`,
+  quoteKept: (sum: string) => `${sum} bleiben bei der Verkäuferseite`,
+  quoteBySeller: 'wer als Verkäuferseite storniert, gibt alles zurück',
   quoteNotice: (hours: number) =>
-    hours > 0 ? `wie vereinbart ab ${hours} Stunden vorher` : 'wie vereinbart bei kurzer Frist',
+    hours > 0 ? `wie vereinbart ab ${notice(hours)} vorher` : 'wie vereinbart bei kurzer Frist',
   files: 'Dateien',
   filesCount: (count: number) => `${count} ${form(count, { one: 'Datei', other: 'Dateien' })}`,
   showFiles: 'Dateien zeigen',
@@ -117,6 +124,7 @@ export const cards = {
   newCard: 'Zu diesem Gespräch hinzufügen',
   newCardFailed: 'Das konnte nicht gesendet werden.',
   create: 'Senden',
+  notNow: 'Jetzt nicht',
   optional: 'freiwillig',
   day: 'Tag',
   clock: 'Uhrzeit',

@@ -169,6 +169,7 @@ export const inbox = {
   notDone: (name: string) => `„${name}“ hat nicht geklappt.`,
 
   live: 'Verbunden',
+  connecting: 'Verbindet …',
   reconnecting: 'Verbindet neu …',
   polling: 'Neues alle paar Sekunden',
   offline: 'Offline',

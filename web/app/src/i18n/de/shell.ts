@@ -27,9 +27,11 @@ export const shell: Words['shell'] = {
     search: 'Gespräche durchsuchen',
     previous: 'Vorheriges Gespräch',
     next: 'Nächstes Gespräch',
+    newLine: 'Neue Zeile in einer Nachricht',
+    editLast: 'Letzte eigene Nachricht bearbeiten, aus leerem Feld',
     back: 'Leiste schließen oder zurück zur Liste',
   },
-  keyNames: { alt: 'Alt', escape: 'Esc', up: '↑', down: '↓' },
+  keyNames: { alt: 'Alt', enter: 'Enter', escape: 'Esc', shift: 'Umschalt', up: '↑', down: '↓' },
   singleKeys: 'Kürzel aus einer einzigen Taste',
   singleKeysHint: 'Schalte sie aus, wenn du diktierst oder Tasten versehentlich triffst.',
 

@@ -3,6 +3,11 @@ import { plurals } from '../plural.ts';
 const form = plurals('en');
 const characters = (count: number): string =>
   `${count} ${form(count, { one: 'character', other: 'characters' })}`;
+/** In days where it is whole days, as people agree on it. */
+const notice = (hours: number): string =>
+  hours % 24 === 0
+    ? `${hours / 24} ${form(hours / 24, { one: 'day', other: 'days' })}`
+    : `${hours} ${form(hours, { one: 'hour', other: 'hours' })}`;
 
 /** Who did it; null is the reader. */
 type Doer = string | null;
@@ -68,8 +73,11 @@ export const cards = {
   >,
   quote: 'If it is cancelled',
   quoteLine: (sum: string, percent: number) => `${sum} goes back to the buyer (${percent}%)`,
+  quoteYours: (sum: string, percent: number) => `You get ${sum} back (${percent}%)`,
+  quoteKept: (sum: string) => `${sum} stays with the seller`,
+  quoteBySeller: 'a seller who cancels gives everything back',
   quoteNotice: (hours: number) =>
-    hours > 0 ? `as agreed for at least ${hours} hours of notice` : 'as agreed for short notice',
+    hours > 0 ? `as agreed for at least ${notice(hours)} of notice` : 'as agreed for short notice',
   files: 'Files',
   filesCount: (count: number) => `${count} ${form(count, { one: 'file', other: 'files' })}`,
   showFiles: 'Show the files',
@@ -117,6 +125,7 @@ export const cards = {
   newCard: 'Add to this conversation',
   newCardFailed: 'This could not be sent.',
   create: 'Send',
+  notNow: 'Not now',
   optional: 'optional',
   day: 'Day',
   clock: 'Time',

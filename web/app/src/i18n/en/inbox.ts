@@ -167,6 +167,7 @@ export const inbox = {
   notDone: (name: string) => `“${name}” did not work.`,
 
   live: 'Live',
+  connecting: 'Connecting…',
   reconnecting: 'Reconnecting…',
   polling: 'Updates every few seconds',
   offline: 'Offline',

@@ -25,9 +25,11 @@ export const shell = {
     search: 'Search conversations',
     previous: 'Previous conversation',
     next: 'Next conversation',
+    newLine: 'New line in a message',
+    editLast: 'Edit your last message, from an empty field',
     back: 'Close the panel, or go back to the list',
   },
-  keyNames: { alt: 'Alt', escape: 'Esc', up: '↑', down: '↓' },
+  keyNames: { alt: 'Alt', enter: 'Enter', escape: 'Esc', shift: 'Shift', up: '↑', down: '↓' },
   singleKeys: 'Shortcuts of a single key',
   singleKeysHint: 'Switch them off if you speak to your computer or hit keys by accident.',
 
