@@ -11,13 +11,18 @@ const DATE_WITH_YEAR: Intl.DateTimeFormatOptions = { ...DATE, year: 'numeric' };
 
 export class Format {
   readonly locale: string;
-  readonly timeZone: string;
+  readonly #timeZone: string | undefined;
   /** Made when first needed: each takes a while. */
   readonly #kept = new Map<string, unknown>();
 
-  constructor(locale: string, timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
+  /** In the zone where the reader is, unless one is given. */
+  constructor(locale: string, timeZone?: string) {
     this.locale = locale;
-    this.timeZone = timeZone;
+    this.#timeZone = timeZone;
+  }
+
+  get timeZone(): string {
+    return this.#timeZone ?? ownTimeZone();
   }
 
   /** `10:32` */
@@ -157,6 +162,14 @@ export class Format {
     if (!this.#kept.has(name)) this.#kept.set(name, make());
     return this.#kept.get(name) as T;
   }
+}
+
+let knownTimeZone: string | undefined;
+
+/** Asked for once, and not before a date is shown: it is slow to find out. */
+function ownTimeZone(): string {
+  knownTimeZone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return knownTimeZone;
 }
 
 /** How many digits a currency has after the point: two for most, none for yen. */
