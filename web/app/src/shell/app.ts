@@ -7,7 +7,8 @@ import { customElement, query, state } from 'lit/decorators.js';
 import { directionOf, english, loadWords, type Words } from '../i18n/index.ts';
 import { countsOf } from '../inbox/counts.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import { configure, type Session, signOut } from '../session/session.ts';
 import { handedToken } from './handed_token.ts';
 import {
@@ -31,10 +32,10 @@ import './workspace.ts';
 import type { GreenroomWorkspace } from './workspace.ts';
 
 @customElement('greenroom-app')
-export class GreenroomApp extends GreenroomElement {
+export class GreenroomApp extends Pane {
   static override styles = [
     tokens,
-    GreenroomElement.styles,
+    Pane.styles,
     css`
       :host {
         background: var(--_surface);

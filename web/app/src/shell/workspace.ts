@@ -40,6 +40,8 @@ export class GreenroomWorkspace extends GreenroomElement {
   @query('greenroom-thread') private thread!: GreenroomThread | null;
   @query('greenroom-panel') private panel!: GreenroomPanel | null;
   readonly #screen = new Screen(this);
+  /** A phone that opens at a conversation does not draw the list before somebody wants it. */
+  #hasList = false;
   #stopKeys: Stop | null = null;
 
   override connectedCallback(): void {
@@ -61,6 +63,11 @@ export class GreenroomWorkspace extends GreenroomElement {
   get #pane(): Pane {
     if (!this.route.threadId) return 'inbox';
     return this.route.panel ? 'panel' : 'thread';
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    super.willUpdate(changed);
+    this.#hasList ||= !this.#screen.isPhone || this.#pane === 'inbox';
   }
 
   protected override render(): TemplateResult {
@@ -107,15 +114,20 @@ export class GreenroomWorkspace extends GreenroomElement {
       aria-label=${words.conversations}
     >
       <h1 class="visually-hidden" tabindex="-1">${words.product}</h1>
-      <greenroom-inbox .threadId=${this.route.threadId} .folder=${this.route.folder ?? 'all'}>
-        <greenroom-person-menu
-          slot="actions"
-          .person=${this.person}
-          .pageTheme=${this.pageTheme}
-          .sample=${this.sample}
-        ></greenroom-person-menu>
-      </greenroom-inbox>
+      ${this.#hasList ? this.#list() : nothing}
     </section>`;
+  }
+
+  #list(): TemplateResult {
+    const { threadId, folder } = this.route;
+    return html`<greenroom-inbox .threadId=${threadId} .folder=${folder ?? 'all'}>
+      <greenroom-person-menu
+        slot="actions"
+        .person=${this.person}
+        .pageTheme=${this.pageTheme}
+        .sample=${this.sample}
+      ></greenroom-person-menu>
+    </greenroom-inbox>`;
   }
 
   #conversation(): TemplateResult {
@@ -155,7 +167,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     const { threadId, panel } = this.route;
     if (threadId !== before.threadId) {
       if (threadId) void this.#focusThread();
-      else this.inbox?.focus({ preventScroll: true });
+      else void this.#focusList();
     } else if (panel && !before.panel) this.#focusPanel();
     else if (!panel && before.panel) void this.#focusThread();
   }
@@ -166,6 +178,11 @@ export class GreenroomWorkspace extends GreenroomElement {
     await this.thread?.updateComplete;
     await new Promise(requestAnimationFrame);
     this.thread?.focus({ preventScroll: true });
+  }
+
+  async #focusList(): Promise<void> {
+    await this.inbox?.updateComplete;
+    this.inbox?.focus({ preventScroll: true });
   }
 
   #focusPanel(): void {
@@ -193,9 +210,11 @@ export class GreenroomWorkspace extends GreenroomElement {
       case 'search':
         return this.#search();
       case 'previous':
-        return this.#step(-1);
+        void this.#step(-1);
+        return true;
       case 'next':
-        return this.#step(1);
+        void this.#step(1);
+        return true;
       case 'back':
         return this.#back();
     }
@@ -207,10 +226,12 @@ export class GreenroomWorkspace extends GreenroomElement {
     return true;
   }
 
-  #step(step: 1 | -1): boolean {
+  async #step(step: 1 | -1): Promise<void> {
+    this.#hasList = true;
+    this.requestUpdate();
+    await this.updateComplete;
     const next = neighbour(this.inbox?.threadIds ?? [], this.route.threadId, step);
     if (next) this.#openThread(next);
-    return true;
   }
 
   #back(): boolean {

@@ -7,7 +7,8 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import { nameOf, othersIn } from '../session/people.ts';
 import type { Session } from '../session/session.ts';
 import { watch } from '../session/watching.ts';
@@ -23,8 +24,8 @@ import { threadStyles } from './thread_styles.ts';
 import type { GreenroomTimeline } from './timeline_view.ts';
 
 @customElement('greenroom-thread')
-export class GreenroomThread extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, threadStyles];
+export class GreenroomThread extends Pane {
+  static override styles = [tokens, Pane.styles, threadStyles];
 
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
   /** The arrow back to the list: `always`, `never`, or, unset, in a narrow box. */
