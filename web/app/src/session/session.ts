@@ -79,8 +79,7 @@ export class Session {
     this.ready.catch(() => {});
     this.#stopFollowing = followPage(this.client);
     void this.client.connect();
-    // While the first answer is on its way: the first date that is written takes long.
-    setTimeout(() => this.format.time(this.clock.now()));
+    this.format.prepare();
   }
 
   /** Called when the language, the person or the catalogue is another. Returns how to stop. */

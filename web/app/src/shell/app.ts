@@ -69,12 +69,16 @@ export class GreenroomApp extends Pane {
     showTheme(this.pageTheme);
     void this.#loadWords();
     this.#pageStops = [this.#navigation.follow(), followViewport(this), this.#followHandovers()];
-    this.#begin();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     for (const stop of this.#pageStops.splice(0)) stop();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (!this.hasUpdated) this.#begin();
+    super.willUpdate(changed);
   }
 
   protected override joined(session: Session): Stop[] {

@@ -9,7 +9,8 @@ import { icon } from '../look/icons.ts';
 import type { GreenroomPanel } from '../panel/panel.ts';
 import { readTab } from '../panel/tabs.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import type { GreenroomThread } from '../thread/thread.ts';
 import { followKeys } from './follow_keys.ts';
 import './help.ts';
@@ -21,11 +22,11 @@ import { Screen } from './screen.ts';
 import { type Command, neighbour } from './shortcuts.ts';
 import { styles } from './workspace_styles.ts';
 
-type Pane = 'inbox' | 'thread' | 'panel';
+type PaneName = 'inbox' | 'thread' | 'panel';
 
 @customElement('greenroom-workspace')
-export class GreenroomWorkspace extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, styles];
+export class GreenroomWorkspace extends Pane {
+  static override styles = [tokens, Pane.styles, styles];
 
   @property({ attribute: false }) navigation!: Navigation;
   @property({ attribute: false }) route: Route = INBOX;
@@ -60,7 +61,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     void this.updateComplete.then(() => (isList ? this.heading : this.main).focus());
   }
 
-  get #pane(): Pane {
+  get #pane(): PaneName {
     if (!this.route.threadId) return 'inbox';
     return this.route.panel ? 'panel' : 'thread';
   }

@@ -47,6 +47,7 @@ export class GreenroomThread extends Pane {
   #arrivals: Arrivals | null = null;
   #marks: ReadMarks | null = null;
   #isOnScreen = true;
+  #wasAsked = false;
 
   /** Where one writes is where the keyboard goes. */
   override focus(options?: FocusOptions): void {
@@ -221,8 +222,11 @@ export class GreenroomThread extends Pane {
     return why && texts[why];
   }
 
-  #deleteDialog(): TemplateResult {
+  /** Drawn when first needed; then it stays, since it gives the focus back where it came from. */
+  #deleteDialog(): TemplateResult | typeof nothing {
     const { thread, look } = this.words;
+    this.#wasAsked ||= this.deleting !== null;
+    if (!this.#wasAsked) return nothing;
     return html`<greenroom-dialog
       ?open=${this.deleting !== null}
       .heading=${thread.deleteHeading}

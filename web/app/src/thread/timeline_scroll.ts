@@ -189,6 +189,7 @@ export abstract class ScrolledTimeline extends GreenroomElement {
       this.span = downwards(this.conversation?.loaded.messages ?? [], this.span);
       if (this.#keeper) this.#keeper.sticks = false;
     }
+    if (this.isUpdatePending) void this.updateComplete.then(() => this.#settle());
   }
 
   #reachUp(): void {
