@@ -34,6 +34,7 @@ export class GreenroomCardHistory extends CardElement {
         block-size: 0.7rem;
         border: 2px solid var(--_line-strong);
         border-radius: 50%;
+        box-sizing: border-box;
         content: '';
         inline-size: 0.7rem;
         inset-block-start: 0.3rem;

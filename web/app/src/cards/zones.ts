@@ -47,9 +47,17 @@ function offsetMs(atMs: number, timeZone: string): number {
   return Date.parse(`${date}T${time}Z`) - Math.floor(atMs / 1000) * 1000;
 }
 
+/** What the browser has said of zones: it is slow to ask. */
+const known = new Map<string, boolean>();
+
 /** A payload may name a zone that this browser does not know. */
 export function isZone(timeZone: unknown): timeZone is string {
   if (typeof timeZone !== 'string' || !timeZone) return false;
+  if (!known.has(timeZone)) known.set(timeZone, canFormatIn(timeZone));
+  return known.get(timeZone) ?? false;
+}
+
+function canFormatIn(timeZone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone });
     return true;

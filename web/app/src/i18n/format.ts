@@ -6,23 +6,43 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_DAYS = 6;
+const EPOCH = new Date(0).toISOString();
+const TIME: Intl.DateTimeFormatOptions = { timeStyle: 'short' };
 const DATE: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
 const DATE_WITH_YEAR: Intl.DateTimeFormatOptions = { ...DATE, year: 'numeric' };
 
 export class Format {
   readonly locale: string;
-  readonly timeZone: string;
+  readonly #timeZone: string | undefined;
   /** Made when first needed: each takes a while. */
   readonly #kept = new Map<string, unknown>();
 
-  constructor(locale: string, timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
+  /** In the zone where the reader is, unless one is given. */
+  constructor(locale: string, timeZone?: string) {
     this.locale = locale;
-    this.timeZone = timeZone;
+    this.#timeZone = timeZone;
+  }
+
+  get timeZone(): string {
+    return this.#dated(TIME).resolvedOptions().timeZone;
+  }
+
+  /** What the first page needs, made while it waits for its answer: each in a task of its own. */
+  prepare(): void {
+    const firsts = [
+      () => this.time(0),
+      () => this.full(0),
+      () => this.number(0),
+      () => this.list([]),
+      () => this.#relative('long'),
+      () => this.range(EPOCH, EPOCH),
+    ];
+    for (const first of firsts) setTimeout(first);
   }
 
   /** `10:32` */
   time(at: string | number): string {
-    return this.#dated({ timeStyle: 'short' }).format(new Date(at));
+    return this.#dated(TIME).format(new Date(at));
   }
 
   /** The whole of it, for a tooltip or a screen reader. */
@@ -36,9 +56,12 @@ export class Format {
 
   /** The same for all moments of one day where the reader is: `2026-11-16`. */
   dayKey(at: string | number): string {
+    const date = new Date(at);
+    // Without a zone the clock of the browser tells, and no calendar has to be loaded.
+    if (!this.#timeZone) return isoDay(date);
     const make = (): Intl.DateTimeFormat =>
-      new Intl.DateTimeFormat('en-CA', { timeZone: this.timeZone });
-    return this.#keep('day', make).format(new Date(at));
+      new Intl.DateTimeFormat('en-CA', { timeZone: this.#timeZone });
+    return this.#keep('day', make).format(date);
   }
 
   /** In a list: `2m`, `3h` as the language says it, then a weekday, then a date. */
@@ -69,7 +92,7 @@ export class Format {
   }
 
   /** `Sat 21 Nov, 10:00–14:00`, in the reader's zone unless one is given. */
-  range(start: string, end: string, timeZone = this.timeZone): string {
+  range(start: string, end: string, timeZone = this.#timeZone): string {
     const format = this.#dated({
       timeZone,
       weekday: 'short',
@@ -142,9 +165,8 @@ export class Format {
   }
 
   #dated(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-    const { timeZone } = this;
     const make = (): Intl.DateTimeFormat =>
-      new Intl.DateTimeFormat(this.locale, { timeZone, ...options });
+      new Intl.DateTimeFormat(this.locale, { timeZone: this.#timeZone, ...options });
     return this.#keep(`dated ${JSON.stringify(options)}`, make);
   }
 
@@ -163,6 +185,11 @@ export class Format {
     if (!this.#kept.has(name)) this.#kept.set(name, make());
     return this.#kept.get(name) as T;
   }
+}
+
+function isoDay(date: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
 /** How many digits a currency has after the point: two for most, none for yen. */

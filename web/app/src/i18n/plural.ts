@@ -3,6 +3,10 @@
 export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
 export function plurals(locale: string): (count: number, forms: Forms) => string {
-  const rules = new Intl.PluralRules(locale);
-  return (count, forms) => forms[rules.select(count)] ?? forms.other;
+  let rules: Intl.PluralRules | undefined;
+  return (count, forms) => {
+    // Made when first needed: it takes a while, and every room of words has one.
+    rules ??= new Intl.PluralRules(locale);
+    return forms[rules.select(count)] ?? forms.other;
+  };
 }

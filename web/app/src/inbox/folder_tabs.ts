@@ -11,6 +11,8 @@ import { FOLDERS } from './folders.ts';
 
 /** Where the strip fades out, in pixels. */
 const EDGE = 40;
+/** How much of a tab is all of it, whatever the browser rounds. */
+const WHOLE = 0.98;
 
 /** Fires `folder-chosen` with the folder. */
 @customElement('greenroom-folder-tabs')
@@ -159,7 +161,7 @@ export class GreenroomFolderTabs extends GreenroomElement {
   @state() private isCutBefore = false;
   @state() private isCutAfter = false;
   @query('[role=tablist]') private strip!: HTMLElement;
-  readonly #resized = new ResizeObserver(() => this.#look());
+  readonly #resized = new ResizeObserver(() => this.#see(this.folder));
 
   protected override render(): TemplateResult {
     const cut = [this.isCutBefore && 'cut-before', this.isCutAfter && 'cut-after'];
@@ -167,7 +169,6 @@ export class GreenroomFolderTabs extends GreenroomElement {
         role="tablist"
         class=${cut.filter(Boolean).join(' ')}
         aria-label=${this.words.inbox.folderList}
-        @scroll=${this.#look}
         @keydown=${this.#key}
       >
         ${FOLDERS.map((folder) => this.#tab(folder))}
@@ -209,13 +210,20 @@ export class GreenroomFolderTabs extends GreenroomElement {
     </button>`;
   }
 
+  /** Observers tell after the browser has laid the page out: to measure here would make it do so
+   * once more. */
   protected override firstUpdated(): void {
     this.#resized.observe(this.strip);
+    const cut = new IntersectionObserver((entries) => this.#cut(entries), {
+      root: this.strip,
+      threshold: WHOLE,
+    });
+    const { firstElementChild, lastElementChild } = this.strip;
+    for (const end of [firstElementChild, lastElementChild]) if (end) cut.observe(end);
   }
 
   protected override updated(changed: PropertyValues<this>): void {
-    if (changed.has('folder')) this.#see(this.folder);
-    this.#look();
+    if (changed.get('folder')) this.#see(this.folder);
   }
 
   #tabOf(folder: Folder): HTMLElement | null {
@@ -241,12 +249,14 @@ export class GreenroomFolderTabs extends GreenroomElement {
     this.strip.scrollBy({ left: way * sign * this.strip.clientWidth * 0.7 });
   }
 
-  readonly #look = (): void => {
-    const { scrollLeft, scrollWidth, clientWidth } = this.strip;
-    const at = Math.abs(scrollLeft);
-    this.isCutBefore = at > 2;
-    this.isCutAfter = scrollWidth - clientWidth - at > 2;
-  };
+  /** Of the first and the last tab: whether all of it can be seen. */
+  #cut(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, intersectionRatio } of entries) {
+      const isCut = intersectionRatio < WHOLE;
+      if (target === this.strip.firstElementChild) this.isCutBefore = isCut;
+      else this.isCutAfter = isCut;
+    }
+  }
 
   readonly #key = (event: KeyboardEvent): void => {
     const isRtl = getComputedStyle(this).direction === 'rtl';

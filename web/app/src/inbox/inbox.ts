@@ -13,7 +13,8 @@ import { announce } from '../look/announcer.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import type { MenuItem } from '../look/menu.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import type { Session } from '../session/session.ts';
 import { rowActions } from './actions.ts';
 import { countsOf } from './counts.ts';
@@ -39,8 +40,8 @@ const SIGNS: Record<Folder, IconName> = {
 
 /** Fires `greenroom-open` with the thread's id and `greenroom-folder` with a folder. */
 @customElement('greenroom-inbox')
-export class GreenroomInbox extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, chips, skeleton, frame];
+export class GreenroomInbox extends Pane {
+  static override styles = [tokens, Pane.styles, chips, skeleton, frame];
 
   /** The thread that is open: its row is marked. */
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
@@ -96,6 +97,13 @@ export class GreenroomInbox extends GreenroomElement {
 
   focusSearch(): void {
     this.input.focus();
+  }
+
+  /** The list counts as a part of this: who waits for it can give it the focus. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    const isComplete = await super.getUpdateComplete();
+    await this.list?.updateComplete;
+    return isComplete;
   }
 
   get #view(): View {

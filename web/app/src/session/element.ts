@@ -71,8 +71,11 @@ export abstract class GreenroomElement extends LitElement {
   }
 
   protected override willUpdate(_changed: PropertyValues): void {
-    if (this.session) this.dir = this.session.dir;
-    if (this.session) this.lang = this.session.locale;
+    if (!this.session) return;
+    const { dir, locale } = this.session;
+    // To set an attribute, even to what it is, makes the browser style all that is inside anew.
+    if (this.dir !== dir) this.dir = dir;
+    if (this.lang !== locale) this.lang = locale;
   }
 
   #use(session: Session | null): void {

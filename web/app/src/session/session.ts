@@ -79,6 +79,7 @@ export class Session {
     this.ready.catch(() => {});
     this.#stopFollowing = followPage(this.client);
     void this.client.connect();
+    this.format.prepare();
   }
 
   /** Called when the language, the person or the catalogue is another. Returns how to stop. */

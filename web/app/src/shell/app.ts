@@ -7,7 +7,8 @@ import { customElement, query, state } from 'lit/decorators.js';
 import { directionOf, english, loadWords, type Words } from '../i18n/index.ts';
 import { countsOf } from '../inbox/counts.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import { configure, type Session, signOut } from '../session/session.ts';
 import { handedToken } from './handed_token.ts';
 import {
@@ -31,10 +32,10 @@ import './workspace.ts';
 import type { GreenroomWorkspace } from './workspace.ts';
 
 @customElement('greenroom-app')
-export class GreenroomApp extends GreenroomElement {
+export class GreenroomApp extends Pane {
   static override styles = [
     tokens,
-    GreenroomElement.styles,
+    Pane.styles,
     css`
       :host {
         background: var(--_surface);
@@ -68,12 +69,16 @@ export class GreenroomApp extends GreenroomElement {
     showTheme(this.pageTheme);
     void this.#loadWords();
     this.#pageStops = [this.#navigation.follow(), followViewport(this), this.#followHandovers()];
-    this.#begin();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     for (const stop of this.#pageStops.splice(0)) stop();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (!this.hasUpdated) this.#begin();
+    super.willUpdate(changed);
   }
 
   protected override joined(session: Session): Stop[] {

@@ -1,6 +1,6 @@
 /** Which keys do what, and the switch for those of a single key. */
 
-import { css, html, type TemplateResult } from 'lit';
+import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 
 import '../look/dialog.ts';
@@ -65,9 +65,13 @@ export class GreenroomHelp extends GreenroomElement {
 
   @property({ type: Boolean }) open = false;
   @property({ type: Boolean, attribute: 'single-keys' }) singleKeys = true;
+  #wasOpen = false;
 
-  protected override render(): TemplateResult {
+  /** Drawn when first opened; then it stays, since it gives the focus back where it came from. */
+  protected override render(): TemplateResult | typeof nothing {
     const { shell, look } = this.words;
+    if (!this.open && !this.#wasOpen) return nothing;
+    this.#wasOpen = true;
     return html`<greenroom-dialog
       ?open=${this.open}
       .heading=${shell.shortcuts}

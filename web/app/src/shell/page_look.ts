@@ -8,8 +8,10 @@ export function showTheme(theme: Theme): void {
 }
 
 export function showLanguage(locale: string, dir: 'ltr' | 'rtl'): void {
-  document.documentElement.lang = locale;
-  document.documentElement.dir = dir;
+  const page = document.documentElement;
+  // To set an attribute, even to what it is, makes the browser style the page anew.
+  if (page.lang !== locale) page.lang = locale;
+  if (page.dir !== dir) page.dir = dir;
 }
 
 /** What the person has chosen here, else what the browser says. */

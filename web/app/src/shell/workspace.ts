@@ -9,7 +9,8 @@ import { icon } from '../look/icons.ts';
 import type { GreenroomPanel } from '../panel/panel.ts';
 import { readTab } from '../panel/tabs.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import type { GreenroomThread } from '../thread/thread.ts';
 import { focused } from './focused.ts';
 import { followKeys } from './follow_keys.ts';
@@ -22,11 +23,11 @@ import { Screen } from './screen.ts';
 import { type Command, neighbour } from './shortcuts.ts';
 import { styles } from './workspace_styles.ts';
 
-type Pane = 'inbox' | 'thread' | 'panel';
+type PaneName = 'inbox' | 'thread' | 'panel';
 
 @customElement('greenroom-workspace')
-export class GreenroomWorkspace extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, styles];
+export class GreenroomWorkspace extends Pane {
+  static override styles = [tokens, Pane.styles, styles];
 
   @property({ attribute: false }) navigation!: Navigation;
   @property({ attribute: false }) route: Route = INBOX;
@@ -41,6 +42,8 @@ export class GreenroomWorkspace extends GreenroomElement {
   @query('greenroom-thread') private thread!: GreenroomThread | null;
   @query('greenroom-panel') private panel!: GreenroomPanel | null;
   readonly #screen = new Screen(this);
+  /** A phone that opens at a conversation does not draw the list before somebody wants it. */
+  #hasList = false;
   #stopKeys: Stop | null = null;
   /** What had the focus when the panel opened: it gets it back. */
   #opener: HTMLElement | null = null;
@@ -61,7 +64,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     void this.updateComplete.then(() => (isList ? this.heading : this.main).focus());
   }
 
-  get #pane(): Pane {
+  get #pane(): PaneName {
     if (!this.route.threadId) return 'inbox';
     return this.route.panel ? 'panel' : 'thread';
   }
@@ -76,6 +79,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     super.willUpdate(changed);
     const before = changed.get('route') as Route | undefined;
     if (this.route.panel && !before?.panel) this.#opener = before ? focused() : null;
+    this.#hasList ||= !this.#screen.isPhone || this.#pane === 'inbox';
   }
 
   protected override render(): TemplateResult {
@@ -123,15 +127,20 @@ export class GreenroomWorkspace extends GreenroomElement {
       ?inert=${this.#isDrawerOpen}
     >
       <h1 class="visually-hidden" tabindex="-1">${words.product}</h1>
-      <greenroom-inbox .threadId=${this.route.threadId} .folder=${this.route.folder ?? 'all'}>
-        <greenroom-person-menu
-          slot="actions"
-          .person=${this.person}
-          .pageTheme=${this.pageTheme}
-          .sample=${this.sample}
-        ></greenroom-person-menu>
-      </greenroom-inbox>
+      ${this.#hasList ? this.#list() : nothing}
     </section>`;
+  }
+
+  #list(): TemplateResult {
+    const { threadId, folder } = this.route;
+    return html`<greenroom-inbox .threadId=${threadId} .folder=${folder ?? 'all'}>
+      <greenroom-person-menu
+        slot="actions"
+        .person=${this.person}
+        .pageTheme=${this.pageTheme}
+        .sample=${this.sample}
+      ></greenroom-person-menu>
+    </greenroom-inbox>`;
   }
 
   #conversation(): TemplateResult {
@@ -184,7 +193,7 @@ export class GreenroomWorkspace extends GreenroomElement {
     const { threadId, panel } = this.route;
     if (threadId !== before.threadId) {
       if (threadId) void this.#focusThread();
-      else this.inbox?.focus({ preventScroll: true });
+      else void this.#focusList();
     } else if (panel && !before.panel) this.#focusPanel();
     else if (!panel && before.panel) this.#leavePanel();
   }
@@ -202,6 +211,11 @@ export class GreenroomWorkspace extends GreenroomElement {
     await this.thread?.updateComplete;
     await new Promise(requestAnimationFrame);
     this.thread?.focus({ preventScroll: true });
+  }
+
+  async #focusList(): Promise<void> {
+    await this.inbox?.updateComplete;
+    this.inbox?.focus({ preventScroll: true });
   }
 
   #focusPanel(): void {
@@ -230,9 +244,11 @@ export class GreenroomWorkspace extends GreenroomElement {
       case 'search':
         return this.#search();
       case 'previous':
-        return this.#step(-1);
+        void this.#step(-1);
+        return true;
       case 'next':
-        return this.#step(1);
+        void this.#step(1);
+        return true;
       case 'back':
         return this.#back();
     }
@@ -244,10 +260,12 @@ export class GreenroomWorkspace extends GreenroomElement {
     return true;
   }
 
-  #step(step: 1 | -1): boolean {
+  async #step(step: 1 | -1): Promise<void> {
+    this.#hasList = true;
+    this.requestUpdate();
+    await this.updateComplete;
     const next = neighbour(this.inbox?.threadIds ?? [], this.route.threadId, step);
     if (next) this.#openThread(next);
-    return true;
   }
 
   #back(): boolean {

@@ -22,6 +22,7 @@ export const growing = css`
   .grow::after,
   .grow textarea {
     border: 0;
+    box-sizing: border-box;
     font: inherit;
     grid-area: 1 / 1;
     inline-size: 100%;

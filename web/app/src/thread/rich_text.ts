@@ -14,10 +14,20 @@ const DEEPEST = 20;
 /** `body` is shown as it is where the page does not let us parse. */
 export function richText(html: string, body: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
+  const plain = ONLY_WORDS.exec(html)?.[1];
+  if (plain !== undefined) return wordsOnly(plain, fragment);
   const parsed = parse(html);
   if (parsed) copy(parsed.body, fragment, 0);
   else copyPlain(body, fragment);
   return fragment;
+}
+
+/** Most messages are one paragraph without any mark, which needs no parser: a document takes long. */
+const ONLY_WORDS = /^<p>([^<&]*)<\/p>\s*$/;
+
+function wordsOnly(words: string, to: DocumentFragment): DocumentFragment {
+  to.appendChild(document.createElement('p')).textContent = words;
+  return to;
 }
 
 function copyPlain(body: string, to: DocumentFragment): void {

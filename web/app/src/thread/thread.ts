@@ -7,7 +7,8 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
 import { tokens } from '../look/tokens.ts';
-import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Stop } from '../session/element.ts';
+import { Pane } from '../session/pane.ts';
 import { nameOf, othersIn } from '../session/people.ts';
 import type { Session } from '../session/session.ts';
 import { watch } from '../session/watching.ts';
@@ -23,8 +24,8 @@ import { threadStyles } from './thread_styles.ts';
 import type { GreenroomTimeline } from './timeline_view.ts';
 
 @customElement('greenroom-thread')
-export class GreenroomThread extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, threadStyles];
+export class GreenroomThread extends Pane {
+  static override styles = [tokens, Pane.styles, threadStyles];
 
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
   /** The arrow back to the list: `always`, `never`, or, unset, in a narrow box. */
@@ -48,6 +49,7 @@ export class GreenroomThread extends GreenroomElement {
   #arrivals: Arrivals | null = null;
   #marks: ReadMarks | null = null;
   #isOnScreen = true;
+  #wasAsked = false;
 
   /** Where one writes is where the keyboard goes. */
   override focus(options?: FocusOptions): void {
@@ -223,8 +225,11 @@ export class GreenroomThread extends GreenroomElement {
     return why && texts[why];
   }
 
-  #deleteDialog(): TemplateResult {
+  /** Drawn when first needed; then it stays, since it gives the focus back where it came from. */
+  #deleteDialog(): TemplateResult | typeof nothing {
     const { thread, look } = this.words;
+    this.#wasAsked ||= this.deleting !== null;
+    if (!this.#wasAsked) return nothing;
     return html`<greenroom-dialog
       ?open=${this.deleting !== null}
       .heading=${thread.deleteHeading}

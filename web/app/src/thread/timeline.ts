@@ -6,9 +6,9 @@ import type { Card, Message, Send } from '@greenroom/sdk';
 export const GROUP_MS = 5 * 60_000;
 /** As many stay in the page however far one scrolls. */
 export const MOST_SHOWN = 400;
-export const FIRST_SHOWN = 10;
+export const FIRST_SHOWN = 6;
 /** How many come at a time, so that a step is a short task on a slow phone too. */
-const STEP = 16;
+const STEP = 6;
 
 /** What this view has: everything from `floor` on, except what the viewer may not see. */
 export interface Loaded {

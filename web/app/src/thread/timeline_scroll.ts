@@ -6,6 +6,7 @@ import { property, query, state } from 'lit/decorators.js';
 
 import { GreenroomElement } from '../session/element.ts';
 import type { Conversation } from './conversation.ts';
+import { Frame } from './frame.ts';
 import { ScrollKeeper } from './scroll_keeper.ts';
 import {
   around,
@@ -37,12 +38,16 @@ export abstract class ScrolledTimeline extends GreenroomElement {
   @state() protected span: Span = WHOLE;
   @query('.scroller') protected scroller!: HTMLElement;
   @query('.content') protected content!: HTMLElement;
+  readonly #settling = new Frame(() => this.#settle());
+  readonly #reaching = new Frame(() => this.#reach());
   #keeper: ScrollKeeper | null = null;
   #isPlaced = false;
   #wasTouched = false;
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#settling.stop();
+    this.#reaching.stop();
     this.#keeper?.stop();
     this.#keeper = null;
   }
@@ -100,7 +105,11 @@ export abstract class ScrolledTimeline extends GreenroomElement {
 
   protected override updated(_changed: PropertyValues<this>): void {
     this.#keeper ??= new ScrollKeeper(this.scroller, this.content, () => this.#moved());
-    this.#keeper.settle();
+    this.#settling.ask();
+  }
+
+  #settle(): void {
+    this.#keeper?.settle();
     this.#place();
   }
 
@@ -166,16 +175,22 @@ export abstract class ScrolledTimeline extends GreenroomElement {
 
   /** After each scroll and each change of size. */
   #moved(): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.isAtEnd = this.#keeper?.sticks ?? true;
     if (this.isAtEnd && this.span.last === Infinity) this.newCount = 0;
+    this.#reaching.ask();
+    this.dispatchEvent(new CustomEvent('moved'));
+  }
+
+  /** Draws more where the end of what is drawn comes near. */
+  #reach(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     if (scrollTop < 1.5 * clientHeight) this.#reachUp();
     const isNearEnd = scrollHeight - clientHeight - scrollTop < clientHeight;
     if (isNearEnd && this.span.last !== Infinity) {
       this.span = downwards(this.conversation?.loaded.messages ?? [], this.span);
       if (this.#keeper) this.#keeper.sticks = false;
     }
-    this.dispatchEvent(new CustomEvent('moved'));
+    if (this.isUpdatePending) void this.updateComplete.then(() => this.#settle());
   }
 
   #reachUp(): void {
