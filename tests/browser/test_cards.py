@@ -89,6 +89,9 @@ async def two(people: People, market: Market, bank: Bank) -> Two:
 async def propose_time(two: Two) -> None:
     form = await two.ann.begin("Proposed time")
     await form.fill_hours(in_days(40), 3)
+    start = in_days(40)
+    said = re.compile(rf"^{start:%a} {start.day} {start:%b}\w*, 10:00$")
+    await expect(form.dialog.get_by_text(said)).to_be_visible()
     await form.fill("Note", "The light is best before noon")
     await form.send()
     card = two.ben.card("Proposed time")

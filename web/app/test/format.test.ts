@@ -11,6 +11,7 @@ test('a list says how long ago, then the time, the weekday, the date', () => {
   const short = (at: string): string => english.short(at, NOW);
   assert.equal(short('2026-11-16T11:59:40Z'), 'now');
   assert.match(short('2026-11-16T11:58:00Z'), /^2\s?min/u);
+  assert.equal(german.short('2026-11-16T11:58:00Z', NOW), 'vor 2 Min.', 'not two metres');
   assert.equal(short('2026-11-16T09:05:00Z'), '09:05');
   assert.equal(short('2026-11-14T09:05:00Z'), 'Sat');
   assert.equal(short('2026-11-03T09:05:00Z'), '3 Nov');

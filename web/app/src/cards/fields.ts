@@ -66,7 +66,9 @@ export function drawField(desk: FormDesk, field: Field, raw: Raw, path: string):
 
 function drawText(desk: FormDesk, field: Field, raw: string, path: string): TemplateResult {
   const { kind, schema } = field;
-  const hint = hintOf(desk, field);
+  const noon =
+    kind === 'date' && raw && momentOf({ date: raw, time: '12:00' }, desk.context.timeZone);
+  const hint = noon ? desk.format.date(noon) : hintOf(desk, field);
   const typed = (event: Event): void =>
     desk.set(path, (event.target as HTMLInputElement | HTMLTextAreaElement).value);
   const invalid = faultAt(desk, path) ? 'true' : 'false';
@@ -117,11 +119,10 @@ function currencySign({ context }: FormDesk): Drawn {
 }
 
 function drawMoment(desk: FormDesk, field: Field, raw: RawMoment, path: string): TemplateResult {
-  const { words, context, format } = desk;
+  const { words } = desk;
   const value = raw || { date: '', time: '' };
   const invalid = faultAt(desk, path) ? 'true' : 'false';
-  const moment = value.date && value.time ? momentOf(value, context.timeZone) : null;
-  const isElsewhere = context.zone !== context.timeZone;
+  const said = sayMoment(desk, value);
   const part = (name: 'date' | 'time', text: string): TemplateResult =>
     html`<input
       class="field"
@@ -130,30 +131,26 @@ function drawMoment(desk: FormDesk, field: Field, raw: RawMoment, path: string):
       aria-label=${text}
       aria-required=${field.isRequired}
       aria-invalid=${invalid}
-      aria-describedby=${describedBy(desk, path, false)}
+      aria-describedby=${describedBy(desk, path, said !== '')}
       .value=${live(value[name])}
       @change=${(event: Event) => desk.set(`${path}.${name}`, (event.target as HTMLInputElement).value)}
     />`;
   return html`<fieldset class="item">
     <legend>${label(desk, field)}</legend>
     <div class="pair">${part('date', words.day)}${part('time', words.clock)}</div>
-    ${
-      moment && isElsewhere
-        ? html`<p class="quiet small">
-            ${words.thereIs(
-              new Intl.DateTimeFormat(format.locale, {
-                timeZone: context.zone,
-                weekday: 'short',
-                hour: 'numeric',
-                minute: '2-digit',
-              }).format(new Date(moment)),
-              zoneName(context.zone),
-            )}
-          </p>`
-        : nothing
-    }
-    ${drawFault(desk, path)}
+    ${drawHint(said, path)} ${drawFault(desk, path)}
   </fieldset>`;
+}
+
+/** Browsers write the fields as they like, whatever the page's language: which day it is, and what
+ * time it is where it happens, is said in words. */
+function sayMoment({ words, context, format }: FormDesk, value: RawMoment): string {
+  const moment = value.date && value.time ? momentOf(value, context.timeZone) : null;
+  if (!moment) return '';
+  const here = format.range(moment, moment);
+  if (context.zone === context.timeZone) return here;
+  const there = format.range(moment, moment, context.zone);
+  return `${here} · ${words.thereIs(there, zoneName(context.zone))}`;
 }
 
 function drawBoolean(desk: FormDesk, field: Field, isOn: boolean, path: string): TemplateResult {

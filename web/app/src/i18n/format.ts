@@ -67,9 +67,9 @@ export class Format {
   /** In a list: `2m`, `3h` as the language says it, then a weekday, then a date. */
   short(at: string, nowMs: number): string {
     const ageMs = Math.max(0, nowMs - Date.parse(at));
-    if (ageMs < MINUTE_MS) return this.#relative('narrow').format(0, 'second');
+    if (ageMs < MINUTE_MS) return this.#relative('short').format(0, 'second');
     if (ageMs < HOUR_MS) {
-      return this.#relative('narrow').format(-Math.floor(ageMs / MINUTE_MS), 'minute');
+      return this.#relative('short').format(-Math.floor(ageMs / MINUTE_MS), 'minute');
     }
     if (this.dayKey(at) === this.dayKey(nowMs)) return this.time(at);
     if (this.#daysAgo(at, nowMs) <= WEEK_DAYS) {
@@ -175,7 +175,7 @@ export class Format {
     return this.#keep(`numbered ${JSON.stringify(options)}`, make);
   }
 
-  #relative(style: 'narrow' | 'long'): Intl.RelativeTimeFormat {
+  #relative(style: 'short' | 'long'): Intl.RelativeTimeFormat {
     const options = { numeric: 'auto', style } as const;
     const make = (): Intl.RelativeTimeFormat => new Intl.RelativeTimeFormat(this.locale, options);
     return this.#keep(`relative ${style}`, make);
