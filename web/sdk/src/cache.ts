@@ -29,7 +29,8 @@ export class Cache {
   readonly #clock: Clock;
   readonly #complain: (error: unknown) => void;
   #next: Kept | null = null;
-  #written: State['threads'] = new Map();
+  /** What is in the storage; null for a thread that may be there in another form. */
+  #written = new Map<string, ThreadState | null>();
   #timer: unknown = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -41,6 +42,8 @@ export class Cache {
 
   async restore(): Promise<Kept | null> {
     const index = parse<Index>(await this.#storage.get('feed'));
+    const named = parse<string[]>(await this.#storage.get('threads')) ?? [];
+    this.#written = new Map([...named, ...(index?.threads ?? [])].map((id) => [id, null]));
     if (index?.form !== FORM) return null;
     const threads = new Map<string, ThreadState>();
     for (const id of index.threads) {
@@ -48,7 +51,7 @@ export class Cache {
       if (known === null) return null;
       threads.set(id, known);
     }
-    this.#written = threads;
+    for (const [id, known] of threads) this.#written.set(id, known);
     return { cursor: index.cursor, isLoaded: index.isLoaded, state: { threads } };
   }
 
@@ -69,31 +72,50 @@ export class Cache {
     this.#next = { cursor: null, isLoaded: false, state: { threads: new Map() } };
     await this.flush();
     await this.#storage.remove('feed');
+    await this.#storage.remove('threads');
   }
 
   /**
    * Threads first, then the position: after a crash in between, events are applied again, which
    * changes nothing. If a thread cannot be written the position goes: the next start loads anew.
+   * It also does where a thread is gone and the position still names it. Before all that the names
+   * of what is to come, so that whatever happens nothing stays of which nobody knows.
    */
   async #write(): Promise<void> {
     if (this.#next === null) return;
     const { cursor, isLoaded, state } = this.#next;
     this.#next = null;
-    const before = this.#written;
     const stored = new Map([...state.threads].slice(-THREADS_STORED));
     try {
+      await this.#name(stored);
+      for (const id of [...this.#written.keys()]) if (!stored.has(id)) await this.#remove(id);
       for (const [id, known] of stored) {
-        if (before.get(id) !== known) await this.#storage.set(threadKey(id), JSON.stringify(known));
+        if (this.#written.get(id) !== known) await this.#set(id, known);
       }
       const index: Index = { form: FORM, cursor, isLoaded, threads: [...stored.keys()] };
       await this.#storage.set('feed', JSON.stringify(index));
-      this.#written = stored;
     } catch (error) {
-      this.#written = new Map();
       await this.#storage.remove('feed');
       throw error;
     }
-    for (const id of before.keys()) if (!stored.has(id)) await this.#storage.remove(threadKey(id));
+  }
+
+  async #name(stored: State['threads']): Promise<void> {
+    const fresh = [...stored.keys()].filter((id) => !this.#written.has(id));
+    if (fresh.length === 0) return;
+    await this.#storage.set('threads', JSON.stringify([...this.#written.keys(), ...fresh]));
+    for (const id of fresh) this.#written.set(id, null);
+  }
+
+  async #set(id: string, known: ThreadState): Promise<void> {
+    this.#written.set(id, null);
+    await this.#storage.set(threadKey(id), JSON.stringify(known));
+    this.#written.set(id, known);
+  }
+
+  async #remove(id: string): Promise<void> {
+    await this.#storage.remove(threadKey(id));
+    this.#written.delete(id);
   }
 }
 

@@ -9,14 +9,15 @@ import { Emitter } from './emitter.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { Feed } from './feed.js';
 import { Http } from './http.js';
+import type { Names, Options, Sending } from './options.js';
 import { Pace, type Visibility } from './pace.js';
 import { Problem } from './problem.js';
 import { type Send, SendQueue } from './queue.js';
 import { Rest } from './rest.js';
 import { Shelf } from './shelf.js';
 import type { State } from './state.js';
-import { memoryStorage, type Storage } from './storage.js';
-import { readClaims, Tokens, type TokenSource } from './tokens.js';
+import { memoryStorage } from './storage.js';
+import { readClaims, Tokens } from './tokens.js';
 import { LongPollTransport } from './transports/longpoll.js';
 import { PollTransport } from './transports/poll.js';
 import { SseTransport } from './transports/sse.js';
@@ -27,42 +28,6 @@ import type { FeedEvent, InboxPage, Message } from './types.js';
 
 const LADDER: readonly TransportName[] = ['websocket', 'sse', 'long-poll', 'poll'];
 const MOST_WATCHED = 50;
-
-export interface Options extends Partial<Environment> {
-  /** Where the server is, such as `https://chat.example.com`. */
-  url: string;
-  /** Gives a token of the person; asked again before it ends and when the server refuses it. */
-  token: TokenSource;
-  /** The person's id, if known: what is stored can then be shown before a token is there. */
-  user?: string;
-  storage?: Storage | Promise<Storage>;
-  /** Which ways to the feed to try, best first. */
-  transports?: readonly TransportName[];
-  /** The feed had a gap: the inbox was loaded anew, now load what else the page shows. */
-  reload?: () => Promise<void> | void;
-}
-
-export interface Names {
-  connection: Connected;
-  /** The feed goes on from this page, the first of all: events do not tell what happened between
-   * what a page asked for earlier and this. Threads and messages were asked for again already. */
-  begun: InboxPage;
-  /** Each durable event once, in order, after it was applied. */
-  event: FeedEvent;
-  /** Something is not as before: in one thread, or, with null, anywhere. */
-  change: string | null;
-  send: Send;
-  /** Who types or is there, in this thread, has changed. */
-  company: string;
-  /** Something went wrong of which no call tells. */
-  problem: Problem;
-}
-
-export interface Sending {
-  clientId: string;
-  /** The message that it became, or the problem for which it failed. */
-  sent: Promise<Message>;
-}
 
 interface Waiting {
   resolve(message: Message): void;
@@ -108,7 +73,7 @@ export class Greenroom {
     this.#acks = new Acks(clock);
     this.#typing = new Typing(clock, (threadId, on) => this.#sayTyping(threadId, on));
     const http = new Http(base, this.#tokens, environment);
-    this.rest = new Rest(http, (threadId) => this.#feed.merger(threadId));
+    this.rest = new Rest(http, (asking) => this.#feed.merger(asking));
     this.#queue = this.#newQueue(new Backoff(random, budget));
     this.#connection = this.#newConnection(base, http, new Backoff(random, budget));
   }
@@ -301,11 +266,12 @@ export class Greenroom {
       await this.#restored;
       if (this.#feed.isLoaded) return;
       const page = await this.inbox();
-      await Promise.all(this.#feed.early.map((threadId) => this.#askAgain(threadId)));
-      const isFirst = !this.#hadReset;
-      if (this.#hadReset) await this.#reload();
-      this.#feed.loaded(page);
-      if (isFirst) this.#emitter.emit('begun', page);
+      this.#feed.begin(page);
+      await Promise.all(this.#feed.earlyThreads.map((threadId) => this.#askAgain(threadId)));
+      const isReloading = this.#hadReset || this.#feed.hasEarlyRows;
+      if (isReloading) await this.#reload();
+      this.#feed.loaded();
+      if (!isReloading) this.#emitter.emit('begun', page);
     } catch (error) {
       this.#complain(error);
       throw error;
@@ -331,6 +297,7 @@ export class Greenroom {
       await Promise.all([this.rest.thread(threadId), this.rest.messages(threadId)]);
     } catch (error) {
       if (Problem.of(error).isTransient) throw error;
+      this.#feed.forget(threadId);
     }
   }
 
@@ -382,21 +349,26 @@ export class Greenroom {
     for (const threadId of this.#company.clear()) this.#emitter.emit('company', threadId);
   }
 
-  #attempt({ clientId, threadId, body, replyTo }: Send): Promise<Message> {
+  async #attempt({ clientId, threadId, body, replyTo }: Send): Promise<Message> {
+    const merger = this.#feed.merger();
     const message = {
       client_id: clientId,
       body,
       ...(replyTo === undefined ? {} : { reply_to: replyTo }),
     };
-    return this.#connection.line.send?.(threadId, message) ?? this.rest.send(threadId, message);
+    try {
+      const { line } = this.#connection;
+      const sent = await (line.send?.(threadId, message) ?? this.rest.send(threadId, message));
+      merger.sent(sent);
+      return sent;
+    } finally {
+      merger.end(true);
+    }
   }
 
   #sendChanged(send: Send): void {
     const waiting = this.#waiting.get(send.clientId);
-    if (send.state === 'sent' && send.message) {
-      this.#feed.merger().messages(send.threadId, [send.message]);
-      waiting?.resolve(send.message);
-    }
+    if (send.state === 'sent' && send.message) waiting?.resolve(send.message);
     if (send.state === 'failed' && send.problem) waiting?.reject(new Problem(send.problem));
     if (send.state === 'sent' || send.state === 'failed') this.#waiting.delete(send.clientId);
     this.#emitter.emit('send', send);

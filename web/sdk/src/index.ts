@@ -1,5 +1,5 @@
 export { followPage } from './browser.js';
-export { Greenroom, type Names, type Options, type Sending } from './client.js';
+export { Greenroom } from './client.js';
 export type { Connected, ConnectionState } from './connection.js';
 export {
   type Clock,
@@ -8,6 +8,7 @@ export {
   type SocketConstructor,
   systemClock,
 } from './environment.js';
+export type { Names, Options, Sending } from './options.js';
 export type { Visibility } from './pace.js';
 export { Problem, type ProblemDocument } from './problem.js';
 export type { Send, SendState } from './queue.js';

@@ -1,6 +1,6 @@
 /** The calls that a page makes. Each is one request; none is repeated behind the caller's back. */
 
-import type { Merger } from './feed.js';
+import type { Asking, Merger } from './feed.js';
 import type { Http } from './http.js';
 import type {
   ActionsTab,
@@ -44,37 +44,39 @@ export interface PanelTabs {
 
 export class Rest {
   readonly #http: Http;
-  readonly #merger: (threadId?: string) => Merger;
+  readonly #merger: (asking: Asking) => Merger;
 
   /** What is answered becomes part of the state, except rows that the feed tells better. */
-  constructor(http: Http, merger: (threadId?: string) => Merger) {
+  constructor(http: Http, merger: (asking: Asking) => Merger) {
     this.#http = http;
     this.#merger = merger;
   }
 
-  async inbox(query: InboxQuery = {}): Promise<InboxPage> {
-    const merger = this.#merger();
-    const page = await this.#http.call<InboxPage>('GET', '/v1/inbox', { query });
-    merger.threads(page.items);
-    return page;
+  inbox(query: InboxQuery = {}): Promise<InboxPage> {
+    return this.#merging('inbox', async (merger) => {
+      const page = await this.#http.call<InboxPage>('GET', '/v1/inbox', { query });
+      merger.threads(page.items, page.sync_cursor);
+      return page;
+    });
   }
 
-  async thread(threadId: string): Promise<ThreadPage> {
-    const merger = this.#merger(threadId);
-    const page = await this.#page<ThreadPage>(merger, threadPath(threadId));
-    merger.threads([page]);
-    return page;
+  thread(threadId: string): Promise<ThreadPage> {
+    return this.#merging({ threadId }, async (merger) => {
+      const page = await this.#http.call<ThreadPage>('GET', threadPath(threadId));
+      merger.threads([page], page.sync_cursor);
+      return page;
+    });
   }
 
   /** The newest page by default; that one is kept. */
-  async messages(threadId: string, query: MessagesQuery = {}): Promise<MessagesPage> {
-    const merger = this.#merger(threadId);
-    const path = threadPath(threadId, '/messages');
-    const page = await this.#page<MessagesPage>(merger, path, query);
+  messages(threadId: string, query: MessagesQuery = {}): Promise<MessagesPage> {
     const { before, after, limit = MESSAGES_KEPT } = query;
     const isNewest = before === undefined && after === undefined && limit >= MESSAGES_KEPT;
-    if (isNewest) merger.messages(threadId, page.items);
-    return page;
+    return this.#merging({ threadId }, async (merger) => {
+      const path = threadPath(threadId, '/messages');
+      const page = await this.#http.call<MessagesPage>('GET', path, { query });
+      return merger.messages(threadId, page, isNewest);
+    });
   }
 
   /** A repeat with the same `client_id` answers with the thread that the first one started. */
@@ -135,16 +137,14 @@ export class Rest {
   }
 
   /** `input` holds what the action takes besides the version that the person saw. */
-  async actOnCard(card: Card, action: string, input: object, key: string): Promise<Card> {
-    const merger = this.#merger();
+  actOnCard(card: Card, action: string, input: object, key: string): Promise<Card> {
     const path = cardPath(card.id, `/${encodeURIComponent(action)}`);
-    const body = { version: card.version, ...input };
-    const answer = await this.#http.call<{ card: Card }>('POST', path, {
-      body,
-      idempotencyKey: key,
+    const request = { body: { version: card.version, ...input }, idempotencyKey: key };
+    return this.#merging(null, async (merger) => {
+      const answer = await this.#http.call<{ card: Card }>('POST', path, request);
+      merger.card(answer.card);
+      return answer.card;
     });
-    merger.card(answer.card);
-    return answer.card;
   }
 
   manifest(manifestId: string): Promise<Manifest> {
@@ -183,26 +183,30 @@ export class Rest {
     return this.#http.call('DELETE', `/v1/blocks/${encodeURIComponent(userId)}`);
   }
 
-  async #page<Page>(merger: Merger, path: string, query: MessagesQuery = {}): Promise<Page> {
-    try {
-      return await this.#http.call<Page>('GET', path, { query });
-    } catch (error) {
-      merger.failed();
-      throw error;
-    }
-  }
-
-  async #changeMessage(
+  #changeMessage(
     method: string,
     threadId: string,
     messageId: string,
     body?: object,
   ): Promise<Message> {
-    const merger = this.#merger();
     const path = threadPath(threadId, `/messages/${encodeURIComponent(messageId)}`);
-    const message = await this.#http.call<Message>(method, path, { body });
-    merger.changed(message);
-    return message;
+    return this.#merging(null, async (merger) => {
+      const message = await this.#http.call<Message>(method, path, { body });
+      merger.changed(message);
+      return message;
+    });
+  }
+
+  async #merging<T>(asking: Asking, request: (merger: Merger) => Promise<T>): Promise<T> {
+    const merger = this.#merger(asking);
+    let isAnswered = false;
+    try {
+      const answer = await request(merger);
+      isAnswered = true;
+      return answer;
+    } finally {
+      merger.end(isAnswered);
+    }
   }
 }
 

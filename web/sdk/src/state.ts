@@ -67,6 +67,42 @@ export function mergeMessages(
   return put(state, threadId, withMessages(known, messages, add), add);
 }
 
+/**
+ * The answer to a send. One that was made again may be answered with a message of long ago, and
+ * what came after that one is not known to be here: only what follows the newest is added.
+ */
+export function mergeSent(state: State, message: Message): State {
+  const newest = state.threads.get(message.thread_id)?.messages.at(-1);
+  const isNext = newest !== undefined && newest.seq < message.seq;
+  return isNext ? mergeMessages(state, message.thread_id, [message], true) : state;
+}
+
+/** The messages, each in the latest form that it has there or in an event. */
+export function withForms(
+  messages: readonly Message[],
+  events: readonly Pick<FeedEvent, 'message' | 'card'>[],
+): Message[] {
+  const byId = new Map(messages.map((each) => [each.id, each]));
+  for (const { message, card } of events) {
+    const shown = byId.get(message?.id ?? card?.message_id ?? '');
+    const told = message ?? (shown && card ? { ...shown, card } : undefined);
+    if (shown && told && version(shown) <= version(told)) byId.set(told.id, told);
+  }
+  return [...byId.values()];
+}
+
+/** What was stored, and what was answered before it was read: events tell what either misses. */
+export function mergeState(stored: State, early: State): State {
+  let state = stored;
+  for (const [id, { thread, inbox, messages }] of early.threads) {
+    let known = state.threads.get(id) ?? UNKNOWN;
+    if (thread) known = withThread(known, thread);
+    if (inbox) known = { ...known, inbox };
+    state = put(state, id, withMessages(known, messages, true), true);
+  }
+  return state;
+}
+
 /** A card that came as an answer to a request: its latest form stays. */
 export function mergeCard(state: State, card: Card): State {
   const known = state.threads.get(card.thread_id);
@@ -112,8 +148,8 @@ export function progressOf(
 function withThread(known: ThreadState, thread: Thread): ThreadState {
   let marks = known.marks;
   for (const each of thread.participants) {
-    if (each.last_read) marks = advance(marks, each.user_id, 'read', each.last_read);
     if (each.last_delivered) marks = advance(marks, each.user_id, 'delivered', each.last_delivered);
+    if (each.last_read) marks = advance(marks, each.user_id, 'read', each.last_read);
   }
   return { ...known, thread, marks };
 }
@@ -154,7 +190,7 @@ function version(message: Message): string {
   return message.deleted_at ? `2${message.deleted_at}` : `1${message.edited_at ?? ''}`;
 }
 
-function forgetThread(state: State, id: string): State {
+export function forgetThread(state: State, id: string): State {
   const threads = new Map(state.threads);
   threads.delete(id);
   return { threads };

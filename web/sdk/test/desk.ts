@@ -1,7 +1,8 @@
 /** A client at a fake server, and notes of all that it told. */
 
-import { Greenroom, type Options } from '../src/client.js';
+import { Greenroom } from '../src/client.js';
 import type { Connected } from '../src/connection.js';
+import type { Options } from '../src/options.js';
 import type { Send } from '../src/queue.js';
 import type { FeedEvent } from '../src/types.js';
 import { countingIds, FakeClock, jwt, seeded } from './fakes.js';

@@ -68,10 +68,10 @@ test('changes are written together, soon', async () => {
   await clock.advance(249);
   assert.deepEqual(glass.written, []);
   await clock.advance(1);
-  assert.deepEqual(glass.written, ['ben.thread.thr_1', 'ben.feed']);
+  assert.deepEqual(glass.written, ['ben.threads', 'ben.thread.thr_1', 'ben.feed']);
   kept.keep({ cursor: 'e-4', isLoaded: true, state });
   await kept.flush();
-  assert.deepEqual(glass.written.slice(2), ['ben.feed']);
+  assert.deepEqual(glass.written.slice(3), ['ben.feed']);
 });
 
 test('the last fifty threads are stored, and those before are removed', async () => {
