@@ -1,9 +1,10 @@
 """Ten thousand conversations in one inbox: few rows are drawn, and all of them can be reached."""
 
+import asyncio
 import re
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from bench.fill import fill_inbox
 from tools.demo import Demo
@@ -157,8 +158,21 @@ async def test_a_link_to_a_conversation_brings_its_row_into_sight(
     people: People, demo: Demo
 ) -> None:
     found = demo.call(f"{SOME}45", "GET", "/v1/inbox")["items"]
-    person = await people.open(SOME, f"/app/threads/{found[0]['thread']['id']}")
-    await expect(Inbox(person.page).row("Person 45")).to_be_in_viewport(ratio=1)
+    address = f"{demo.url}/app/threads/{found[0]['thread']['id']}#token={demo.token(SOME)}"
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.fallback()
+
+    person = await people.meet(SOME)
+    await person.context.route("**/v1/inbox*", late)
+    await person.page.goto(address)
+    await expect(person.page.get_by_role("heading", name="Person 45")).to_be_visible()
+    may_answer.set()
+    inbox = Inbox(person.page)
+    await expect(inbox.row("Person 1")).to_have_count(0)
+    await expect(inbox.row("Person 45")).to_be_in_viewport(ratio=1)
 
 
 async def test_a_search_finds_somebody_deep_below(people: People) -> None:

@@ -199,10 +199,13 @@ export class GreenroomInboxRows extends GreenroomElement {
     if (shift !== 0) this.scroller.scrollTop = scrollTop + shift * rowHeight;
   }
 
-  /** Whoever came by a link finds its row, once it is known. Who has scrolled is left alone. */
+  /** Whoever came by a link finds its row, once it is known where it stands: before the first page
+   * the list has only what this device knows. Who has scrolled is left alone. */
   #meet(): void {
-    if (this.#toMeet === null || this.#sight.height === 0) return;
-    const index = this.source?.list.indexOf(this.#toMeet) ?? -1;
+    const { source } = this;
+    const isSettled = source?.list.isLoaded || source?.problem;
+    if (this.#toMeet === null || !isSettled || this.#sight.height === 0) return;
+    const index = source.list.indexOf(this.#toMeet);
     if (index < 0) return;
     this.#toMeet = null;
     this.scroller.scrollTop = scrollToMeet(this.#sight, index);
