@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts';
 import { type Asking, isAskedFirst } from './asking.ts';
 import { Attempt } from './attempt.ts';
 import { stateLabel, titleOf } from './catalogue.ts';
-import { answerOf, formContext, loadForm } from './desk.ts';
+import { loadForm } from './desk.ts';
 import { CardElement } from './element.ts';
 import type { FormContext, Schema } from './schema.ts';
 
@@ -142,8 +142,8 @@ export abstract class CardDeeds extends CardElement {
 
   async #openForm(session: Session, card: Card, action: CardAction, schema: Schema): Promise<void> {
     try {
-      const asked = [formContext(session, card.thread_id, schema, card), loadForm()] as const;
-      const [context] = await Promise.all(asked);
+      const { answerOf, formContext } = await loadForm();
+      const context = await formContext(session, card.thread_id, schema, card);
       this.filling = { action, schema, context, value: answerOf(card, schema) };
     } catch (error) {
       this.problem = session.explain(error);

@@ -3,6 +3,7 @@
 import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
+import '../look/dialog.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { type FormDesk, idOf } from './field_parts.ts';
 import { drawObject } from './fields.ts';
@@ -22,6 +23,8 @@ import {
   read,
   withRaw,
 } from './values.ts';
+
+export { answerOf, formContext } from './form_context.ts';
 
 /** Fires `filled` with `detail.value` when all is well, and `left` when somebody goes back. */
 @customElement('greenroom-card-form')

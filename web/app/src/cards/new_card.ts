@@ -9,7 +9,7 @@ import type { GreenroomMenu } from '../look/menu.ts';
 import { personIn } from '../session/people.ts';
 import { Attempt } from './attempt.ts';
 import { creatableTypes } from './catalogue.ts';
-import { formContext, loadForm } from './desk.ts';
+import { loadForm } from './desk.ts';
 import { CardElement } from './element.ts';
 import type { FormContext, Schema } from './schema.ts';
 import { iconOf } from './signs.ts';
@@ -97,8 +97,8 @@ export class GreenroomNewCard extends CardElement {
     const schema = type.payload as Schema;
     this.problem = '';
     try {
-      const asked = formContext(session, thread.id, schema, null, type.needs_leg);
-      const [context] = await Promise.all([asked, loadForm()]);
+      const { formContext } = await loadForm();
+      const context = await formContext(session, thread.id, schema, null, type.needs_leg);
       this.making = { type, schema, context };
     } catch (error) {
       announce(session.explain(error));

@@ -1,14 +1,15 @@
-/** `<greenroom-panel thread-id tab>`: what stands beside a conversation, tab by tab. */
+/** What a panel shows: its tabs, and the one that is open. Fetched when a panel is: see panel.ts. */
 
 import type { Card, FeedEvent, Leg } from '@greenroom/sdk';
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
+import { loadPanelWords, type PanelWords } from '../i18n/panel.ts';
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
-import { tokens } from '../look/tokens.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
+import './content.ts';
 import { frameStyles } from './frame_styles.ts';
 import { hasAll, Loads } from './loads.ts';
 import { QuietReload } from './quiet_reload.ts';
@@ -20,20 +21,22 @@ import type { View } from './view.ts';
 const TICK_MS = 30_000;
 const SKELETONS = [1, 2, 3];
 
-@customElement('greenroom-panel')
-export class GreenroomPanel extends GreenroomElement {
-  static override styles = [tokens, GreenroomElement.styles, frameStyles];
+/** Fires `hide`, and `choose` with a tab. */
+@customElement('greenroom-panel-frame')
+export class GreenroomPanelFrame extends GreenroomElement {
+  static override styles = [GreenroomElement.styles, frameStyles];
 
-  @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
-  @property({ reflect: true }) tab: string | null = null;
+  @property({ attribute: false }) threadId: string | null = null;
+  @property({ attribute: false }) tab: string | null = null;
   /** A panel that is not shown asks for nothing. */
-  @property({ type: Boolean, reflect: true }) override hidden = false;
+  @property({ attribute: false }) isShown = true;
+  /** Null until the language is there. */
+  @state() private panelWords: PanelWords | null = null;
   @state() private copied: string | null = null;
   @state() private problem: string | null = null;
-  @state() private hasParts = false;
-  @state() private partsError: unknown = null;
   @query('[aria-selected="true"]') private selectedTab!: HTMLElement | null;
   @query('[role="tabpanel"]') private content!: HTMLElement | null;
+  #wordsLoaded: Promise<void> | null = null;
   #loads: Loads | null = null;
   #reload: QuietReload | null = null;
 
@@ -47,11 +50,20 @@ export class GreenroomPanel extends GreenroomElement {
     else super.focus(options);
   }
 
+  /** It shows nothing before its words are there. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    await this.#wordsLoaded;
+    return super.getUpdateComplete();
+  }
+
   protected override joined(session: Session): Stop[] {
     const reload = new QuietReload(session.clock, () => void this.#load());
     this.#reload = reload;
+    const loadWords = (): void => void (this.#wordsLoaded = this.#loadWords(session.locale));
+    loadWords();
     return [
       this.redrawEvery(TICK_MS),
+      session.onChange(loadWords),
       () => reload.stop(),
       () => (this.#loads = null),
       session.onReload(() => this.#load()),
@@ -63,8 +75,8 @@ export class GreenroomPanel extends GreenroomElement {
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     super.willUpdate(changed);
-    if (!this.session || this.hidden) return;
-    const isAnew = (['tab', 'hidden'] as const).some((name) => changed.has(name));
+    if (!this.session || !this.isShown) return;
+    const isAnew = (['tab', 'isShown'] as const).some((name) => changed.has(name));
     if ((this.#loads?.threadId ?? null) !== this.threadId) this.#start(this.session);
     else if (isAnew && this.hasUpdated) void this.#load();
   }
@@ -84,24 +96,17 @@ export class GreenroomPanel extends GreenroomElement {
   }
 
   async #load(): Promise<void> {
-    if (this.hidden) return;
-    await Promise.all([this.#loads?.load(this.#shown), this.#loadParts()]);
+    if (this.isShown) await this.#loads?.load(this.#shown);
   }
 
-  /** What draws the tabs comes when a panel is shown: most pages with a list never need it. */
-  async #loadParts(): Promise<void> {
-    if (this.hasParts || !this.threadId) return;
-    this.partsError = null;
-    try {
-      await import('./content.ts');
-      this.hasParts = true;
-    } catch (error) {
-      this.partsError = error;
-    }
+  async #loadWords(locale: string): Promise<void> {
+    const words = await loadPanelWords(locale);
+    if (locale === this.session?.locale) this.panelWords = words;
   }
 
-  protected override render(): TemplateResult {
-    const words = this.words.panel;
+  protected override render(): TemplateResult | typeof nothing {
+    const words = this.panelWords;
+    if (!words) return nothing;
     return html`<div class="frame" part="panel">
       <header>
         <h2>${words.title}</h2>
@@ -114,18 +119,13 @@ export class GreenroomPanel extends GreenroomElement {
           ${icon('close')}
         </button>
       </header>
-      ${this.threadId ? this.#thread() : html`<p class="none quiet">${words.noThread}</p>`}
+      ${this.threadId ? this.#thread(words) : html`<p class="none quiet">${words.noThread}</p>`}
     </div>`;
   }
 
-  #thread(): TemplateResult {
-    return html`<div
-        class="tabs"
-        role="tablist"
-        aria-label=${this.words.panel.tabs}
-        @keydown=${this.#key}
-      >
-        ${TABS.map((tab) => this.#tabButton(tab))}
+  #thread(words: PanelWords): TemplateResult {
+    return html`<div class="tabs" role="tablist" aria-label=${words.tabs} @keydown=${this.#key}>
+        ${TABS.map((tab) => this.#tabButton(words, tab))}
       </div>
       <div
         class="scroll"
@@ -135,12 +135,11 @@ export class GreenroomPanel extends GreenroomElement {
         tabindex="0"
       >
         ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
-        ${this.#content()}
+        ${this.#content(words)}
       </div>`;
   }
 
-  #tabButton(tab: TabName): TemplateResult {
-    const words = this.words.panel;
+  #tabButton(words: PanelWords, tab: TabName): TemplateResult {
     const isShown = tab === this.#shown;
     const count = countIn(this.#loads?.now.panel ?? null, tab);
     return html`<button
@@ -162,17 +161,16 @@ export class GreenroomPanel extends GreenroomElement {
     </button>`;
   }
 
-  #content(): TemplateResult {
+  #content(words: PanelWords): TemplateResult {
     const loaded = this.#loads?.now;
     const tab = this.#shown;
-    const error = this.partsError ?? (loaded && !hasAll(loaded, tab) ? loaded.error : null);
-    if (error) return this.#failure(error);
-    const isThere = loaded && this.hasParts && (isLater(tab) || hasAll(loaded, tab));
+    const isThere = loaded && (isLater(tab) || hasAll(loaded, tab));
+    if (loaded?.error && !hasAll(loaded, tab)) return this.#failure(words, loaded.error);
     if (!isThere) return this.#skeleton();
     return html`<greenroom-panel-content
       dir=${this.dir}
       .tab=${tab}
-      .view=${this.#view()}
+      .view=${this.#view(words)}
       .loaded=${loaded}
     ></greenroom-panel-content>`;
   }
@@ -183,19 +181,18 @@ export class GreenroomPanel extends GreenroomElement {
     </div>`;
   }
 
-  #failure(error: unknown): TemplateResult {
-    const { look, panel } = this.words;
+  #failure(words: PanelWords, error: unknown): TemplateResult {
     return html`<div class="failure" role="alert">
-      <h3>${panel.failed}</h3>
+      <h3>${words.failed}</h3>
       <p>${this.session?.explain(error)}</p>
-      <button class="button" @click=${() => void this.#load()}>${look.retry}</button>
+      <button class="button" @click=${() => void this.#load()}>${this.words.look.retry}</button>
     </div>`;
   }
 
-  #view(): View {
+  #view(words: PanelWords): View {
     const { session } = this;
     return {
-      words: this.words.panel,
+      words,
       format: this.format,
       userId: session?.userId ?? '',
       nowMs: this.nowMs,
@@ -205,13 +202,13 @@ export class GreenroomPanel extends GreenroomElement {
       showCard: (cardId) => void this.#attempt(() => this.#showCard(cardId)),
       showMessage: (card) => this.#showMessage(card),
       saveCalendar: (leg) => void this.#attempt(() => this.#saveCalendar(leg)),
-      copy: (text) => void this.#attempt(() => this.#copy(text)),
+      copy: (text) => void this.#attempt(() => this.#copy(text, words)),
     };
   }
 
   /** Hides itself, unless the page has another idea. */
   readonly #close = (): void => {
-    if (this.tell('greenroom-panel-close')) this.hidden = true;
+    if (this.tell('greenroom-panel-close')) this.dispatchEvent(new Event('hide'));
   };
 
   readonly #key = (event: KeyboardEvent): void => {
@@ -226,6 +223,7 @@ export class GreenroomPanel extends GreenroomElement {
     if (tab === this.#shown) return;
     this.problem = null;
     this.tab = tab;
+    this.dispatchEvent(new CustomEvent('choose', { detail: tab }));
     this.tell('greenroom-panel-tab', { threadId: this.threadId, tab });
   }
 
@@ -244,10 +242,10 @@ export class GreenroomPanel extends GreenroomElement {
     if (text) saveFile(`${leg.title}.ics`, 'text/calendar', text);
   }
 
-  async #copy(text: string): Promise<void> {
+  async #copy(text: string, words: PanelWords): Promise<void> {
     await navigator.clipboard.writeText(text);
     this.copied = text;
-    announce(this.words.panel.copied);
+    announce(words.copied);
   }
 
   async #attempt(deed: () => Promise<void>): Promise<void> {
