@@ -33,7 +33,8 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'lazy', test: /preload-helper/, priority: 1 },
-            { name: 'core', minShareCount: 2 },
+            // Several parts share dialogs, but all of them open later.
+            { name: 'core', minShareCount: 2, test: /^(?!.*look\/dialog)/ },
           ],
         },
         entryFileNames: ({ name }) =>

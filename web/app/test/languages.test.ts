@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chooseLocale, directionOf, english, loadWords, LOCALES } from '../src/i18n/index.ts';
+import { chooseLocale, directionOf, loadWords, LOCALES } from '../src/i18n/index.ts';
+import { loadPanelWords } from '../src/i18n/panel.ts';
+import { loadShellWords } from '../src/i18n/shell.ts';
 import { plurals } from '../src/i18n/plural.ts';
+
+/** Words of the panel come with it, and those of our own pages with them. */
+const everything = async (locale: string) => ({
+  ...(await loadWords(locale)),
+  panel: await loadPanelWords(locale),
+  shell: await loadShellWords(locale),
+});
 
 test('every language has words for everything, and says it in its own', async () => {
   for (const locale of LOCALES) {
-    const words = await loadWords(locale);
-    for (const [room, texts] of Object.entries(english)) {
+    const words = await everything(locale);
+    for (const [room, texts] of Object.entries(await everything('en'))) {
       const theirs = words[room as keyof typeof words] as Record<string, unknown>;
       for (const [key, text] of Object.entries(texts)) {
         const where = `${locale} ${room}.${key}`;

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Thread } from '@greenroom/sdk';
 
 import { Format } from '../src/i18n/format.ts';
-import { english } from '../src/i18n/index.ts';
+import { englishShell } from '../src/i18n/shell.ts';
 import { handedToken } from '../src/shell/handed_token.ts';
 import { addressOf, INBOX, readRoute, takeToken } from '../src/shell/routes.ts';
 import { commandOf, neighbour } from '../src/shell/shortcuts.ts';
@@ -134,7 +134,7 @@ describe('title', () => {
   });
 
   it('begins with how much is unread', () => {
-    const words = english.shell;
+    const words = englishShell;
     assert.equal(pageTitle(words, 'Theo', 3, format), '(3) Theo · Messages');
     assert.equal(pageTitle(words, 'Theo', 0, format), 'Theo · Messages');
     assert.equal(pageTitle(words, null, 0, format), 'Messages · Greenroom');

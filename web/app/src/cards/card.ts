@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts';
 import { consequence, sureLabel } from './asking.ts';
 import { CardDeeds } from './card_deeds.ts';
 import { actionLabel, isSettling, stateLabel, titleOf, toneOf } from './catalogue.ts';
-import { documents, loadHistory } from './desk.ts';
+import { documents, loadFiles, loadHistory } from './desk.ts';
 import { drawFacts, drawLink, type Drawing } from './facts.ts';
 import { iconOf, toneIcon } from './signs.ts';
 import { cardLook, chip } from './style.ts';
@@ -103,14 +103,17 @@ export class GreenroomCard extends CardDeeds {
 
   #facts(card: Card): TemplateResult | typeof nothing {
     const manifestId = card.payload['manifest_id'];
-    const files =
-      typeof manifestId === 'string'
-        ? html`<greenroom-card-files .manifestId=${manifestId}></greenroom-card-files>`
-        : nothing;
+    const files = typeof manifestId === 'string' ? this.#files(manifestId) : nothing;
     const facts = drawFacts(this.#drawing(card));
     return facts.length > 0 || files !== nothing
       ? html`<div class="facts">${facts}${files}</div>`
       : nothing;
+  }
+
+  /** Few cards deliver files: what draws them comes with the first, and again with the next. */
+  #files(manifestId: string): TemplateResult {
+    loadFiles().catch(() => {});
+    return html`<greenroom-card-files .manifestId=${manifestId}></greenroom-card-files>`;
   }
 
   #drawing(card: Card): Drawing {

@@ -42,6 +42,7 @@ export const documents = new Shared<DocsTab>((session, id) =>
   session.client.rest.panelTab(id, 'docs'),
 );
 
-/** Forms and histories are loaded when somebody first opens one: most cards are only read. */
+/** Forms, histories and files are loaded with the first that is needed: most cards are only read. */
 export const loadForm = (): Promise<typeof import('./form.ts')> => import('./form.ts');
 export const loadHistory = (): Promise<unknown> => import('./history.ts');
+export const loadFiles = (): Promise<unknown> => import('./files.ts');

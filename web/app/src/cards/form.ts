@@ -3,6 +3,7 @@
 import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
+import '../look/dialog.ts';
 import { GreenroomElement } from '../session/element.ts';
 import type { CancelQuote } from './cancelling.ts';
 import { type FormDesk, idOf } from './field_parts.ts';

@@ -4,6 +4,7 @@ import type { Card, CardHistory } from '@greenroom/sdk';
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
+import '../look/dialog.ts';
 import type { Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { stateLabel, titleOf } from './catalogue.ts';

@@ -1,10 +1,8 @@
 /** Cards: in the timeline, made anew, and over the messages of a booking. */
 
-import '../look/dialog.ts';
 import '../look/menu.ts';
 import './booking_header.ts';
 import './card.ts';
-import './files.ts';
 import './new_card.ts';
 
 export type { GreenroomBookingHeader } from './booking_header.ts';

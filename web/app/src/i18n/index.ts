@@ -3,12 +3,10 @@
 import { en } from './en/index.ts';
 
 /** A language has the shape of the English words: the compiler finds what is missing. */
-export type Words = {
-  readonly [Room in keyof typeof en]: {
-    readonly [Key in keyof (typeof en)[Room]]: (typeof en)[Room][Key] extends string
-      ? string
-      : (typeof en)[Room][Key];
-  };
+export type Words = { readonly [Name in keyof typeof en]: Room<(typeof en)[Name]> };
+
+export type Room<English> = {
+  readonly [Key in keyof English]: English[Key] extends string ? string : English[Key];
 };
 
 const languages: Record<string, () => Promise<Words>> = {

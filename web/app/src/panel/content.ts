@@ -1,4 +1,4 @@
-/** What a tab of the panel shows. Loaded when a panel is: see panel.ts. */
+/** What a tab of the panel shows. */
 
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';

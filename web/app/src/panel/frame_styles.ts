@@ -2,11 +2,9 @@ import { css } from 'lit';
 
 export const frameStyles = css`
   :host {
-    background: var(--_surface);
+    block-size: 100%;
     container-type: inline-size;
     display: block;
-    min-block-size: 0;
-    overflow: hidden;
   }
 
   .frame {

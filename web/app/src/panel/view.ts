@@ -4,12 +4,12 @@ import type { Card, Leg, Participant, Thread } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 
 import type { Format } from '../i18n/format.ts';
-import type { Words } from '../i18n/index.ts';
+import type { PanelWords } from '../i18n/panel.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import { nameOf, personIn } from '../session/people.ts';
 
 export interface View {
-  readonly words: Words['panel'];
+  readonly words: PanelWords;
   readonly format: Format;
   readonly userId: string;
   readonly nowMs: number;

@@ -5,6 +5,7 @@ import { css, html, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, query, state } from 'lit/decorators.js';
 
 import { directionOf, english, loadWords, type Words } from '../i18n/index.ts';
+import { englishShell, loadShellWords, type ShellWords } from '../i18n/shell.ts';
 import { countsOf } from '../inbox/counts.ts';
 import { tokens } from '../look/tokens.ts';
 import type { Stop } from '../session/element.ts';
@@ -53,6 +54,7 @@ export class GreenroomApp extends Pane {
   @state() private person: User | null = null;
   @state() private pageTheme: Theme = keptTheme();
   @state() private pageWords: Words = english;
+  @state() private shellWords: ShellWords = englishShell;
   @state() private reason: 'expired' | 'signedOut' | null = null;
   @query('greenroom-sign-in') private signIn!: GreenroomSignIn | null;
   @query('greenroom-workspace') private workspace!: GreenroomWorkspace | null;
@@ -150,13 +152,15 @@ export class GreenroomApp extends Pane {
     if (!this.isSignedIn || route.page === 'sign-in') {
       return html`<greenroom-sign-in
         .words=${this.words}
-        .reason=${this.reason ? this.words.shell[this.reason] : ''}
+        .shellWords=${this.shellWords}
+        .reason=${this.reason ? this.shellWords[this.reason] : ''}
         @chosen=${this.#chosen}
       ></greenroom-sign-in>`;
     }
     return html`<greenroom-workspace
       .navigation=${this.#navigation}
       .route=${route}
+      .shellWords=${this.shellWords}
       .person=${this.person}
       .pageTheme=${this.pageTheme}
       .sample=${isSample()}
@@ -176,7 +180,7 @@ export class GreenroomApp extends Pane {
   }
 
   #title(): string {
-    const { shell } = this.words;
+    const shell = this.shellWords;
     const { page, threadId } = this.#navigation.route;
     const { session } = this;
     if (!session || page === 'sign-in') return shell.title(shell.signInTitle, shell.product);
@@ -188,7 +192,9 @@ export class GreenroomApp extends Pane {
   }
 
   async #loadWords(): Promise<void> {
-    this.pageWords = await loadWords(pageLocale());
+    const locale = pageLocale();
+    const words = [loadWords(locale), loadShellWords(locale)] as const;
+    [this.pageWords, this.shellWords] = await Promise.all(words);
   }
 
   readonly #chosen = ({ detail: { token } }: CustomEvent<Chosen>): void => {

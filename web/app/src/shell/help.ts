@@ -3,8 +3,8 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 
+import { englishShell, type ShellWords } from '../i18n/shell.ts';
 import '../look/dialog.ts';
-import type { Words } from '../i18n/index.ts';
 import { GreenroomElement } from '../session/element.ts';
 
 @customElement('greenroom-help')
@@ -64,18 +64,19 @@ export class GreenroomHelp extends GreenroomElement {
   ];
 
   @property({ type: Boolean }) open = false;
+  @property({ attribute: false }) shellWords: ShellWords = englishShell;
   @property({ type: Boolean, attribute: 'single-keys' }) singleKeys = true;
   #wasOpen = false;
 
   /** Drawn when first opened; then it stays, since it gives the focus back where it came from. */
   protected override render(): TemplateResult | typeof nothing {
-    const { shell, look } = this.words;
+    const shell = this.shellWords;
     if (!this.open && !this.#wasOpen) return nothing;
     this.#wasOpen = true;
     return html`<greenroom-dialog
       ?open=${this.open}
       .heading=${shell.shortcuts}
-      .closeLabel=${look.close}
+      .closeLabel=${this.words.look.close}
       @close=${() => this.dispatchEvent(new Event('close'))}
     >
       <dl>
@@ -92,8 +93,8 @@ export class GreenroomHelp extends GreenroomElement {
     </greenroom-dialog>`;
   }
 
-  #keys(): [keyof Words['shell']['keys'], string[]][] {
-    const { alt, enter, escape, shift, up, down } = this.words.shell.keyNames;
+  #keys(): [keyof ShellWords['keys'], string[]][] {
+    const { alt, enter, escape, shift, up, down } = this.shellWords.keyNames;
     return [
       ['search', ['/']],
       ['previous', [alt, up]],

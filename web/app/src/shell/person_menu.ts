@@ -7,6 +7,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 
 import { languageOf, LOCALES } from '../i18n/index.ts';
+import { englishShell, type ShellWords } from '../i18n/shell.ts';
 import '../look/avatar.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import { placeBeside, popover } from '../look/popover.ts';
@@ -27,6 +28,7 @@ interface Choice {
 export class GreenroomPersonMenu extends GreenroomElement {
   static override styles = [GreenroomElement.styles, popover, styles];
 
+  @property({ attribute: false }) shellWords: ShellWords = englishShell;
   @property({ attribute: false }) person: User | null = null;
   /** Of the page. An element's own `theme` is its attribute. */
   @property({ attribute: false }) pageTheme: Theme = 'system';
@@ -39,7 +41,7 @@ export class GreenroomPersonMenu extends GreenroomElement {
   }
 
   protected override render(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     const language = languageOf(this.session?.locale ?? 'en');
     const deed = (label: string, sign: IconName, event: string): TemplateResult =>
       html`<button @click=${() => this.#leave(event)}>${icon(sign)}${label}</button>`;
@@ -110,12 +112,12 @@ export class GreenroomPersonMenu extends GreenroomElement {
   }
 
   #themes(): Choice[] {
-    const { themes } = this.words.shell;
+    const { themes } = this.shellWords;
     return THEMES.map((value) => ({ value, label: themes[value] }));
   }
 
   #somebodyElse(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     return html`<a href="/app/sign-in" target="_blank" rel="noopener"
       >${icon('person')}<span
         >${words.somebodyElse}<span class="visually-hidden">, ${words.opensWindow}</span></span

@@ -4,6 +4,7 @@ import { html, LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
 import type { Words } from '../i18n/index.ts';
+import { englishShell, type ShellWords } from '../i18n/shell.ts';
 import '../look/avatar.ts';
 import { controls } from '../look/controls.ts';
 import { icon } from '../look/icons.ts';
@@ -20,6 +21,7 @@ export class GreenroomSignIn extends LitElement {
   static override styles = [tokens, controls, styles];
 
   @property({ attribute: false }) words!: Words;
+  @property({ attribute: false }) shellWords: ShellWords = englishShell;
   /** Why the person is here again, in a sentence. */
   @property() reason = '';
   @state() private people: SamplePerson[] | null | undefined;
@@ -51,7 +53,7 @@ export class GreenroomSignIn extends LitElement {
 
   /** One heading that changes its words, so that it keeps the focus. */
   #heading(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     const isElsewhere = this.people === null;
     const title = isElsewhere ? words.yourMarketplace : words.signInTitle;
     const lead = isElsewhere ? words.yourMarketplaceHint : words.choosePersonHint;
@@ -68,7 +70,7 @@ export class GreenroomSignIn extends LitElement {
   }
 
   #person({ user_id, display_name, role, city, avatar_url }: SamplePerson): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     return html`<button
       class="person"
       aria-busy=${this.choosing === user_id}
@@ -87,7 +89,7 @@ export class GreenroomSignIn extends LitElement {
   }
 
   #secondWindow(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     return html`<div class="two">
       <p><strong>${words.twoWindows}</strong> ${words.twoWindowsHint}</p>
       <a class="button" href="/app/sign-in" target="_blank" rel="noopener"

@@ -3,7 +3,7 @@
 import type { Thread } from '@greenroom/sdk';
 
 import type { Format } from '../i18n/format.ts';
-import type { Words } from '../i18n/index.ts';
+import type { ShellWords } from '../i18n/shell.ts';
 import { nameOf, othersIn } from '../session/people.ts';
 
 export function threadName(thread: Thread, userId: string, format: Format): string {
@@ -12,7 +12,7 @@ export function threadName(thread: Thread, userId: string, format: Format): stri
 }
 
 export function pageTitle(
-  words: Words['shell'],
+  words: ShellWords,
   page: string | null,
   unread: number,
   format: Format,

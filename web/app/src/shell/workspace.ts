@@ -4,6 +4,7 @@ import type { User } from '@greenroom/sdk';
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
+import { englishShell, type ShellWords } from '../i18n/shell.ts';
 import type { GreenroomInbox } from '../inbox/inbox.ts';
 import { icon } from '../look/icons.ts';
 import type { GreenroomPanel } from '../panel/panel.ts';
@@ -31,6 +32,7 @@ export class GreenroomWorkspace extends Pane {
 
   @property({ attribute: false }) navigation!: Navigation;
   @property({ attribute: false }) route: Route = INBOX;
+  @property({ attribute: false }) shellWords: ShellWords = englishShell;
   @property({ attribute: false }) person: User | null = null;
   @property({ attribute: false }) pageTheme: Theme = 'system';
   @property({ type: Boolean }) sample = false;
@@ -99,6 +101,7 @@ export class GreenroomWorkspace extends Pane {
       </div>
       <greenroom-help
         ?open=${this.isHelpOpen}
+        .shellWords=${this.shellWords}
         .singleKeys=${this.singleKeys}
         @close=${() => (this.isHelpOpen = false)}
         @single-keys=${this.#singleKeys}
@@ -106,7 +109,7 @@ export class GreenroomWorkspace extends Pane {
   }
 
   #skipLinks(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     const toThread = html`<button @click=${() => void this.#focusThread()}>
       ${words.skipToThread}
     </button>`;
@@ -118,7 +121,7 @@ export class GreenroomWorkspace extends Pane {
 
   /** Alone on a phone it is what the page is about. */
   #conversations(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     const isMain = this.#screen.isPhone && this.#pane === 'inbox';
     return html`<section
       class="inbox pane"
@@ -136,6 +139,7 @@ export class GreenroomWorkspace extends Pane {
     return html`<greenroom-inbox .threadId=${threadId} .folder=${folder ?? 'all'}>
       <greenroom-person-menu
         slot="actions"
+        .shellWords=${this.shellWords}
         .person=${this.person}
         .pageTheme=${this.pageTheme}
         .sample=${this.sample}
@@ -144,7 +148,7 @@ export class GreenroomWorkspace extends Pane {
   }
 
   #conversation(): TemplateResult {
-    const words = this.words.shell;
+    const words = this.shellWords;
     const { threadId } = this.route;
     return html`<main
       class="thread pane"
@@ -180,7 +184,7 @@ export class GreenroomWorkspace extends Pane {
         class="panel pane"
         role=${isOver ? 'dialog' : 'complementary'}
         aria-modal=${isOver ? 'true' : nothing}
-        aria-label=${this.words.shell.project}
+        aria-label=${this.shellWords.project}
       >
         <greenroom-panel .threadId=${threadId} .tab=${panel}></greenroom-panel>
       </section>`;

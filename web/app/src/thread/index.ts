@@ -1,7 +1,6 @@
 /** One conversation: `<greenroom-thread>` and what it is made of. */
 
 import '../look/avatar.ts';
-import '../look/dialog.ts';
 import '../look/menu.ts';
 import './composer.ts';
 import './header.ts';

@@ -301,18 +301,27 @@ export class GreenroomThread extends Pane {
     const { action, message } = event.detail;
     if (action === 'reply') this.replyTo = message;
     if (action === 'edit') void this.#edit(message);
-    if (action === 'delete') this.deleting = message;
+    if (action === 'delete') void this.#askToDelete(message);
     if (action === 'copy') void this.#copy(message);
     if (action === 'reply') this.composer?.focus();
   };
 
-  /** The editor is fetched when somebody edits. */
   async #edit(message: Message): Promise<void> {
+    if (await this.#fetched(import('./edit_box.ts'))) this.editing = message.id;
+  }
+
+  async #askToDelete(message: Message): Promise<void> {
+    if (await this.#fetched(import('../look/dialog.ts'))) this.deleting = message;
+  }
+
+  /** The editor and the question are fetched when somebody wants them. */
+  async #fetched(part: Promise<unknown>): Promise<boolean> {
     try {
-      await import('./edit_box.ts');
-      this.editing = message.id;
+      await part;
+      return true;
     } catch {
       this.problem = this.words.look.unreachable;
+      return false;
     }
   }
 

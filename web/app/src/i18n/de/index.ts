@@ -2,8 +2,6 @@ import type { Words } from '../index.ts';
 import { cards } from './cards.ts';
 import { inbox } from './inbox.ts';
 import { look } from './look.ts';
-import { panel } from './panel.ts';
-import { shell } from './shell.ts';
 import { thread } from './thread.ts';
 
-export const de: Words = { cards, inbox, look, panel, shell, thread };
+export const de: Words = { cards, inbox, look, thread };

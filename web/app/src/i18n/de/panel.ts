@@ -1,9 +1,9 @@
-import type { Words } from '../index.ts';
+import type { PanelWords } from '../panel.ts';
 import { plurals } from '../plural.ts';
 
 const form = plurals('de');
 
-export const panel: Words['panel'] = {
+export const panel: PanelWords = {
   title: 'Projekt',
   close: 'Projektleiste schließen',
   tabs: 'Teile des Projekts',

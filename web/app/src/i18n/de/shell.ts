@@ -1,6 +1,6 @@
-import type { Words } from '../index.ts';
+import type { ShellWords } from '../shell.ts';
 
-export const shell: Words['shell'] = {
+export const shell: ShellWords = {
   messages: 'Nachrichten',
   product: 'Greenroom',
   signInTitle: 'Anmelden',
