@@ -66,7 +66,11 @@ class Desk {
       inbox: () => this.#inbox({}),
       rest: {
         inbox: (query: InboxQuery) => this.#inbox(query),
-        thread: async (id: string) => this.rows.find((each) => each.thread.id === id),
+        thread: async (id: string) => {
+          const found = this.rows.filter((each) => each.thread.id === id);
+          this.stored.push(...found);
+          return found[0];
+        },
         patchMe: (id: string, edit: InboxEdit) => this.#patch(id, edit),
       },
     };

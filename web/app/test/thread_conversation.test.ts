@@ -37,6 +37,7 @@ class FakeServer {
     const client = {
       state: { threads: this.threads },
       sends: () => [],
+      connection: { transport: 'sse' },
       on: (name: string, handler: (value: unknown) => void) => {
         this.#handlers.set(name, handler);
         return () => this.#handlers.delete(name);
