@@ -222,18 +222,18 @@ class Client:
         """A page of the inbox, into `state`. Before the first `events()` without `since`: the feed
         goes on from there instead of from the oldest event kept. Load messages after it: what was
         read before is not followed by the feed."""
-        mark = self.state.mark()
-        page = await self.rest.inbox(**filters)
-        self.state.load_threads(page["items"], mark)
+        with self.state.mark() as mark:
+            page = await self.rest.inbox(**filters)
+            self.state.load_threads(page["items"], mark)
         if self._handover.position is None and not self._feed.is_started:
             self._handover.position = page["sync_cursor"]
         return page
 
     async def load_messages(self, thread_id: str) -> list[Json]:
         """The newest messages of a thread, into `state`."""
-        mark = self.state.mark()
-        page = await self.rest.messages(thread_id, limit=self._limits.cached_messages)
-        self.state.load_messages(thread_id, page["items"], mark)
+        with self.state.mark() as mark:
+            page = await self.rest.messages(thread_id, limit=self._limits.cached_messages)
+            self.state.load_messages(thread_id, page["items"], mark)
         return self.messages(thread_id)
 
     def messages(self, thread_id: str) -> list[Json]:

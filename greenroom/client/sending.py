@@ -167,7 +167,9 @@ class SendQueue:
         """One attempt. Returns how long this thread should wait before another."""
         send.state = "sending"
         try:
-            message = await self._deliver(send.draft)
+            with self._state.mark() as mark:
+                message = await self._deliver(send.draft)
+                self._state.note_sent(message, mark)
         except Problem as problem:
             return self._after_problem(send, problem, backoff)
         except LineLostError:
@@ -185,7 +187,6 @@ class SendQueue:
                 send.state = "queued"
         self._note_answer()
         self._budget.note_success()
-        self._state.note_sent(message)
         send.succeed(message)
         return 0.0
 

@@ -3,14 +3,16 @@
 Everything here is the server's JSON; look at it, do not change it.
 """
 
+import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
 
 _MESSAGE_CHANGES = ("message.edited", "message.deleted")
+_EPHEMERAL = ("typing", "presence")
 _SHOWN_BY_INBOX = ("state", "last_message_at", "last_sender_id")
 
 
@@ -21,8 +23,18 @@ class Known:
     thread: Json | None = None
     inbox: Json | None = None
     messages: dict[str, Json] = field(default_factory=dict)
-    changed: int = 0
-    """The number of the last event about it."""
+
+
+@dataclass(slots=True)
+class Mark:
+    """The moment at which something is asked for: what is told from then on is newer than it."""
+
+    events: list[Json] = field(default_factory=list)
+
+    def since(self, thread_id: str) -> list[Json] | None:
+        """What was told of a thread, or None if it was left or everything was forgotten."""
+        told = [each for each in self.events if each.get("thread_id") in (thread_id, None)]
+        return None if any(_is_end(each) for each in told) else told
 
 
 class State:
@@ -34,7 +46,7 @@ class State:
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._typing: dict[str, set[str]] = {}
         self._online: dict[str, set[str]] = {}
-        self._applied = 0
+        self._marks: list[Mark] = []
 
     def messages(self, thread_id: str) -> list[Json]:
         known = self._look_up(thread_id)
@@ -68,28 +80,30 @@ class State:
     def apply(self, event: Json) -> None:
         """One event of the feed, in order. What it does not understand it leaves alone."""
         kind, thread_id = event["type"], event.get("thread_id")
+        for mark in self._marks:
+            mark.events.append(event)
         if kind == "reset":
             self.forget()
         elif kind == "typing":
             _set_member(self._typing, event["thread_id"], event["user_id"], is_in=event["on"])
         elif kind == "presence":
             _set_member(self._online, event["thread_id"], event["user_id"], is_in=event["online"])
-        elif kind == "thread.changed" and event.get("thread") is None:
+        elif _is_end(event):
             self._forget_thread(event["thread_id"])
         elif thread_id is not None:
             self._apply_durable(event, thread_id)
+            if (message := event.get("message")) is not None:
+                _set_member(self._typing, thread_id, message["author_id"], is_in=False)
 
     def _apply_durable(self, event: Json, thread_id: str) -> None:
-        self._applied += 1
         known = self._open(thread_id)
-        known.changed = self._applied
         if (thread := event.get("thread")) is not None:
             known.thread = thread
-        if (message := event.get("message")) is not None:
-            # An edit of what is not among the newest would stand there with a gap before it.
-            if event["type"] not in _MESSAGE_CHANGES or message["id"] in known.messages:
-                self._put(known, [message])
-            _set_member(self._typing, thread_id, message["author_id"], is_in=False)
+        # An edit of what is not among the newest would stand there with a gap before it.
+        if (message := event.get("message")) is not None and (
+            event["type"] not in _MESSAGE_CHANGES or message["id"] in known.messages
+        ):
+            self._put(known, [message])
         if (card := event.get("card")) is not None:
             _show_card(known, card)
         if (inbox := event.get("inbox")) is not None:
@@ -112,27 +126,47 @@ class State:
         self._typing.pop(thread_id, None)
         self._online.pop(thread_id, None)
 
-    def mark(self) -> int:
-        """Take it before a load: what events change meanwhile is newer than the load's answer."""
-        return self._applied
+    @contextlib.contextmanager
+    def mark(self) -> Iterator[Mark]:
+        """Around a request: what events tell meanwhile is newer than its answer."""
+        mark = Mark()
+        self._marks.append(mark)
+        try:
+            yield mark
+        finally:
+            self._marks.remove(mark)
 
-    def load_threads(self, items: Iterable[Json], mark: int) -> None:
+    def load_threads(self, items: Iterable[Json], mark: Mark) -> None:
         """Items of the inbox, in its order: the first is the most recent."""
         for item in reversed(list(items)):
-            known = self._open(item["thread"]["id"])
-            if known.changed <= mark:
+            thread_id = item["thread"]["id"]
+            if (told := mark.since(thread_id)) is not None:
+                known = self._open(thread_id)
                 known.thread, known.inbox = item["thread"], item["inbox"]
+                self._apply_again(told, thread_id)
 
-    def load_messages(self, thread_id: str, messages: Iterable[Json], mark: int) -> None:
+    def load_messages(self, thread_id: str, messages: Iterable[Json], mark: Mark) -> None:
         """The newest page of a thread."""
-        known = self._open(thread_id)
-        has_changed = known.changed > mark
-        self._put(known, [m for m in messages if not (has_changed and m["id"] in known.messages)])
+        if (told := mark.since(thread_id)) is not None:
+            self._put(self._open(thread_id), messages)
+            self._apply_again(told, thread_id)
 
-    def note_sent(self, message: Json) -> None:
-        """One's own message, which the feed tells of too: maybe later, maybe already, and newer."""
-        known = self._open(message["thread_id"])
-        if message["id"] not in known.messages:
+    def _apply_again(self, told: Iterable[Json], thread_id: str) -> None:
+        for event in told:
+            if event["type"] not in _EPHEMERAL and event.get("thread_id") == thread_id:
+                self._apply_durable(event, thread_id)
+
+    def note_sent(self, message: Json, mark: Mark) -> None:
+        """One's own message, which the feed tells of too: maybe later, maybe already, and newer.
+
+        A send that was made again may be answered with a message of long ago, and what came after
+        that one need not be here: only what follows the newest is added.
+        """
+        thread_id = message["thread_id"]
+        if mark.since(thread_id) is None:
+            return
+        known = self._open(thread_id)
+        if all(int(each["seq"]) < int(message["seq"]) for each in known.messages.values()):
             self._put(known, [message])
 
     def _open(self, thread_id: str) -> Known:
@@ -146,6 +180,12 @@ class State:
         found = known.messages | {message["id"]: message for message in messages}
         in_order = sorted(found.values(), key=lambda message: int(message["seq"]))
         known.messages = {each["id"]: each for each in in_order[-self._messages_limit :]}
+
+
+def _is_end(event: Json) -> bool:
+    """Nothing of before it is worth anything: of the thread, or of all."""
+    is_left = event["type"] == "thread.changed" and event.get("thread") is None
+    return is_left or event["type"] == "reset"
 
 
 def _set_member(groups: dict[str, set[str]], thread_id: str, user_id: str, *, is_in: bool) -> None:

@@ -41,11 +41,6 @@ globalThis.WebSocket = class extends Real {
   }
 };
 """
-# So that three seconds between polls need not take three seconds.
-HURRY = """
-const wait = setTimeout;
-globalThis.setTimeout = (run, delayMs, ...more) => wait(run, delayMs / 10, ...more);
-"""
 REFUSED = {
     "websocket": r"WebSocket connection to '.*/not-let-through' failed",
     "sse": r"Failed to load resource: net::ERR_FAILED .*/v1/stream",
@@ -60,13 +55,12 @@ class Person:
         self.user_id = user_id
         self.context = context
         self.page = page
-        self.tried: set[Way] = set()
-        """The ways by which the page has tried to get news."""
+        self._tried: set[Way] = set()
         self._errors: list[str] = []
         self._expected: list[str] = []
         page.on("console", self._listen)
         page.on("request", self._follow)
-        page.on("websocket", lambda _socket: self.tried.add("websocket"))
+        page.on("websocket", lambda _socket: self._tried.add("websocket"))
         page.on("pageerror", lambda error: self._errors.append(f"{error.name}: {error.message}"))
 
     def _listen(self, message: ConsoleMessage) -> None:
@@ -75,9 +69,13 @@ class Person:
 
     def _follow(self, request: Request) -> None:
         if "/v1/stream" in request.url:
-            self.tried.add("sse")
+            self._tried.add("sse")
         elif LONG_POLL.search(request.url):
-            self.tried.add("long-poll")
+            self._tried.add("long-poll")
+
+    async def ways_tried(self) -> set[Way]:
+        """By which the page has asked for news so far."""
+        return set(self._tried)
 
     def expect_error(self, pattern: str) -> None:
         """What the browser will complain of is part of the test."""
@@ -101,7 +99,6 @@ class Person:
             await self.context.route("**/v1/stream*", _refuse)
         if "long-poll" in ways:
             await self.context.route(LONG_POLL, _refuse)
-            await self.context.add_init_script(HURRY)
 
     async def go_offline(self) -> None:
         self.expect_error("net::ERR_INTERNET_DISCONNECTED")

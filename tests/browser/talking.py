@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from playwright.async_api import Locator, Page, expect
 
 from .people import Person
+from .waiting import becomes
 
 READ_TIMELINE = """
 (articles) => articles.map((article) => ({
@@ -73,8 +74,23 @@ class Talk:
         await question.get_by_role("button", name="Delete").click()
         await expect(self.message(text)).to_have_count(0)
 
-    async def timeline(self, names: dict[str, str]) -> list[Shown]:
-        """Everything that is shown, with `names` for how this page calls people."""
+    async def sees_all(self, *messages: Shown, own: str) -> None:
+        """These and no others, in this order. `own` is how the others call this person."""
+
+        async def look() -> list[Shown]:
+            return await self._timeline({"You": own})
+
+        await becomes(self.page, list(messages), look)
+
+    async def reads(self, *texts: str) -> None:
+        """These texts and no others, in this order."""
+
+        async def look() -> list[str]:
+            return [each.text for each in await self._timeline({})]
+
+        await becomes(self.page, list(texts), look)
+
+    async def _timeline(self, names: dict[str, str]) -> list[Shown]:
         found = await self.page.get_by_role("article").evaluate_all(READ_TIMELINE)
         return [
             Shown(names.get(parts[0], parts[0]), each["body"], "edited" in parts)

@@ -11,6 +11,7 @@ from tools.demo import Demo
 from .looking import wider_than_the_screen
 from .people import PATIENCE_MS, People
 from .starting import PANEL_TABS, booked_thread, propose_time, start_thread
+from .waiting import becomes
 from .wording import english_only, shown_on
 
 LAPTOP = ViewportSize(width=1280, height=900)
@@ -22,25 +23,34 @@ def english(demo: Demo) -> set[str]:
     return english_only(demo)
 
 
+async def speaks_german(page: Page, english: set[str]) -> None:
+    """Once its words are there: until then it has those that came with the page."""
+
+    async def look() -> set[str]:
+        return await shown_on(page) & english
+
+    await becomes(page, set(), look)
+
+
 async def test_the_whole_app_speaks_german(people: People, demo: Demo, english: set[str]) -> None:
     stranger = await people.meet("stranger", locale="de-DE")
     await stranger.page.goto(f"{demo.url}/app/sign-in")
     await expect(stranger.page.get_by_role("button", name="Maya Lindqvist")).to_be_visible()
-    assert await shown_on(stranger.page) & english == set()
+    await speaks_german(stranger.page, english)
 
     thread_id = start_thread(demo, "Wann treffen wir uns?", subject="Treffen")
     propose_time(demo, "theo", thread_id)
     maya = await people.open("maya", locale="de-DE", viewport=LAPTOP)
     page = maya.page
     await expect(page.get_by_text("Treffen", exact=True)).to_be_visible()
-    assert await page.evaluate("document.documentElement.lang") == "de-DE"
+    await expect(page.locator("html")).to_have_attribute("lang", "de-DE")
     await page.get_by_role("button", name="Filter").click()
     await expect(page.get_by_role("button", name="Schließen")).to_be_visible()
-    assert await shown_on(page) & english == set()
+    await speaks_german(page, english)
     await page.keyboard.press("Escape")
     await page.keyboard.press("?")
     await expect(page.get_by_role("dialog", name="Tastenkürzel")).to_be_visible()
-    assert await shown_on(page) & english == set()
+    await speaks_german(page, english)
     await page.keyboard.press("Escape")
     await page.get_by_text("Treffen", exact=True).click()
     await expect(page.get_by_role("group", name="Terminvorschlag")).to_be_visible()
@@ -48,7 +58,7 @@ async def test_the_whole_app_speaks_german(people: People, demo: Demo, english: 
     await page.get_by_role("menuitem", name="Terminvorschlag").click()
     await expect(page.get_by_role("dialog", name="Terminvorschlag")).to_be_visible()
     await expect(page.locator("greenroom-card-form")).to_be_visible()
-    assert await shown_on(page) & english == set()
+    await speaks_german(page, english)
 
 
 async def test_the_panel_and_its_tabs_speak_german(
@@ -60,7 +70,7 @@ async def test_the_panel_and_its_tabs_speak_german(
         await maya.page.goto(demo.url + address + tab)
         await expect(maya.page.locator("greenroom-panel-content")).to_be_visible()
         await expect(maya.page.get_by_role("article").last).to_be_visible()
-        assert await shown_on(maya.page) & english == set()
+        await speaks_german(maya.page, english)
 
 
 async def test_a_language_that_is_chosen_is_kept(people: People) -> None:
@@ -78,6 +88,16 @@ async def middle_of(locator: Locator) -> float:
     return box["x"] + box["width"] / 2
 
 
+async def are_side_by_side(*places: Locator) -> None:
+    """By their middles, from left to right."""
+
+    async def look() -> bool:
+        middles = [await middle_of(each) for each in places]
+        return middles == sorted(middles) and len(set(middles)) == len(middles)
+
+    await becomes(places[0].page, True, look)
+
+
 async def test_from_right_to_left_everything_is_on_the_other_side(
     people: People, demo: Demo
 ) -> None:
@@ -86,15 +106,16 @@ async def test_from_right_to_left_everything_is_on_the_other_side(
     page = maya.page
     await expect(page.locator("greenroom-panel-content")).to_be_visible()
     await expect(page.get_by_role("article").last).to_be_in_viewport()
-    panes = [page.locator(f"greenroom-{name}") for name in ("panel", "thread", "inbox")]
-    places = [await middle_of(each) for each in panes]
-    assert places == sorted(places)
+    panel, thread, inbox = [
+        page.locator(f"greenroom-{name}") for name in ("panel", "thread", "inbox")
+    ]
+    await are_side_by_side(panel, thread, inbox)
     own = page.get_by_role("article", name="You, ").last.locator(".bubble")
     other = page.get_by_role("article", name="Mile End Loft, ").last.locator(".bubble")
-    assert await middle_of(own) < places[1] < await middle_of(other)
+    await are_side_by_side(own, thread, other)
     send = page.get_by_role("button", name="Send", exact=True)
-    assert await middle_of(send) < await middle_of(page.get_by_role("textbox", name="Write"))
-    assert await wider_than_the_screen(page) == []
+    await are_side_by_side(send, page.get_by_role("textbox", name="Write"))
+    await becomes(page, [], lambda: wider_than_the_screen(page))
 
 
 @pytest.mark.parametrize(("wish", "moves"), [("reduce", False), ("no-preference", True)])
@@ -170,8 +191,8 @@ async def test_letters_twice_as_large_cut_nothing_off(
         await page.add_style_tag(content=LARGE_TEXT)
         await expect(page.locator("greenroom-thread article").last).to_be_attached()
         await expect(page.locator("greenroom-panel-content")).to_have_count(1 if path else 0)
-        assert await wider_than_the_screen(page) == []
-        assert await cut_off(page) == []
+        await becomes(page, [], lambda: wider_than_the_screen(page))
+        await becomes(page, [], lambda: cut_off(page))
 
 
 async def cut_off(page: Page) -> list[str]:

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from greenroom.client import State
+from greenroom.client.state import Mark
 
 Json = dict[str, Any]
 
@@ -132,10 +135,11 @@ def test_typing_ends_with_a_sign_with_the_message_or_with_the_connection() -> No
 def test_a_load_does_not_undo_what_events_told_while_it_was_on_its_way() -> None:
     state = State()
     state.apply(told("message.new", message=message(1), inbox={"unread_count": 1}))
-    mark = state.mark()
-    state.apply(told("message.edited", message=message(1, body="newer"), inbox={"unread_count": 0}))
-    state.load_messages("thr_1", [message(1), message(2)], mark)
-    state.load_threads([{"thread": thread(), "inbox": {"unread_count": 1}}], mark)
+    with state.mark() as mark:
+        newer = message(1, body="newer")
+        state.apply(told("message.edited", message=newer, inbox={"unread_count": 0}))
+        state.load_messages("thr_1", [message(1), message(2)], mark)
+        state.load_threads([{"thread": thread(), "inbox": {"unread_count": 1}}], mark)
     assert [each["body"] for each in state.messages("thr_1")] == ["newer", "text 2"]
     assert state.inbox("thr_1") == {"unread_count": 0}
 
@@ -143,7 +147,7 @@ def test_a_load_does_not_undo_what_events_told_while_it_was_on_its_way() -> None
 def test_a_load_replaces_what_no_event_touched_meanwhile() -> None:
     state = State()
     state.apply(told("message.new", message=message(1)))
-    mark = state.mark()
+    mark = Mark()
     state.load_messages("thr_1", [message(1, body="edited while away")], mark)
     items = [{"thread": thread(each), "inbox": {"unread_count": 0}} for each in ("thr_1", "thr_2")]
     state.load_threads(items, mark)
@@ -153,11 +157,48 @@ def test_a_load_replaces_what_no_event_touched_meanwhile() -> None:
 
 def test_ones_own_send_shows_at_once_and_only_once() -> None:
     state = State()
-    state.note_sent(message(1))
+    state.note_sent(message(1), Mark())
     state.apply(told("message.new", message=message(1)))
     state.apply(told("message.edited", message=message(1, body="newer")))
-    state.note_sent(message(1))
+    state.note_sent(message(1), Mark())
     assert [each["body"] for each in state.messages("thr_1")] == ["newer"]
+
+
+def test_an_edit_of_what_is_still_loading_is_not_lost() -> None:
+    state = State()
+    with state.mark() as mark:
+        state.apply(told("message.edited", message=message(1, body="newer")))
+        state.load_messages("thr_1", [message(1), message(2)], mark)
+    assert [each["body"] for each in state.messages("thr_1")] == ["newer", "text 2"]
+
+
+def test_a_receipt_that_comes_before_its_thread_is_not_lost() -> None:
+    state = State()
+    receipt = {"user_id": "tom", "kind": "read", "message_id": "thr_1:1", "seq": 1, "at": "…"}
+    with state.mark() as mark:
+        state.apply(told("receipt", receipt=receipt))
+        state.load_threads([{"thread": thread(), "inbox": {}}], mark)
+    known = state.thread("thr_1")
+    assert known is not None
+    assert known["participants"][1]["last_read"]["message_id"] == "thr_1:1"
+
+
+@pytest.mark.parametrize("end", [told("thread.changed"), {"type": "reset", "cursor": "c"}])
+def test_an_answer_of_before_a_thread_was_left_brings_nothing_back(end: Json) -> None:
+    state = State()
+    with state.mark() as mark:
+        state.apply(end)
+        state.load_messages("thr_1", [message(1)], mark)
+        state.load_threads([{"thread": thread(), "inbox": {}}], mark)
+        state.note_sent(message(2), mark)
+    assert state.thread_ids() == []
+
+
+def test_a_send_that_is_answered_with_a_message_of_long_ago_leaves_no_gap() -> None:
+    state = State()
+    state.apply(told("message.new", message=message(9)))
+    state.note_sent(message(3), Mark())
+    assert seqs(state) == [9]
 
 
 def test_a_changed_card_stands_in_its_messages_place() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from greenroom.bookings.deeds import canonical
 from greenroom.cards.catalogue_wire import CataloguePages
-from greenroom.client.state import State
+from greenroom.client.state import Mark, State
 from greenroom.conversations.store import InboxFilter
 from greenroom.conversations.wire import Views
 
@@ -201,10 +201,10 @@ class Pages:
             for each in page.items
             if each.inbox is not None
         ]
-        loaded.load_threads(msgspec.to_builtins(items), 0)
+        loaded.load_threads(msgspec.to_builtins(items), Mark())
         for thread_id in loaded.thread_ids():
             known = fresh.threads[thread_id]["messages"].values()
-            loaded.load_messages(thread_id, known, 0)
+            loaded.load_messages(thread_id, known, Mark())
             assert followed.messages(thread_id) == loaded.messages(thread_id)
             assert followed.inbox(thread_id) == loaded.inbox(thread_id)
             assert followed.thread(thread_id) == loaded.thread(thread_id)

@@ -66,7 +66,11 @@ class Desk {
       inbox: () => this.#inbox({}),
       rest: {
         inbox: (query: InboxQuery) => this.#inbox(query),
-        thread: async (id: string) => this.rows.find((each) => each.thread.id === id),
+        thread: async (id: string) => {
+          const found = this.rows.filter((each) => each.thread.id === id);
+          this.stored.push(...found);
+          return found[0];
+        },
         patchMe: (id: string, edit: InboxEdit) => this.#patch(id, edit),
       },
     };
@@ -313,4 +317,26 @@ test('what does not last is not told', async () => {
   steady.set('offline');
   await clock.advance(2_000);
   assert.deepEqual(told, ['live', 'offline']);
+});
+
+test('an edit whose answer gets lost is not taken back once the feed has told of it', async () => {
+  const desk = new Desk(row('a', 9), row('b', 8));
+  desk.stored = desk.rows;
+  const source = await desk.open();
+  desk.failure = new Error('lost');
+  const archived = source.edit(source.list.rows[1] as Row, { archived: true });
+  const { inbox } = row('b', 8, { placement: 'archived' });
+  desk.tell({ type: 'inbox.changed', thread_id: 'b', inbox });
+  await assert.rejects(archived);
+  assert.equal(ids(source), 'a');
+});
+
+test('the answer to an edit does not undo what the feed has told since', async () => {
+  const desk = new Desk(row('a', 9));
+  const source = await desk.open();
+  const pinned = source.edit(source.list.rows[0] as Row, { pinned: true });
+  const { inbox } = row('a', 9, { pinned: true, unread_count: 3 });
+  desk.tell({ type: 'inbox.changed', thread_id: 'a', inbox });
+  await pinned;
+  assert.equal(source.list.rows[0]?.inbox.unread_count, 3);
 });

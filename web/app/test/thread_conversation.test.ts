@@ -15,6 +15,8 @@ const range = (from: number, to: number): Message[] =>
 class FakeServer {
   asked: string[] = [];
   fails: { status: number } | null = null;
+  /** Answers are of when they were asked for, and come when this does. */
+  gate: Promise<void> | null = null;
   size: number;
   threads = new Map<string, object>();
   reload: () => Promise<void> | void = () => {};
@@ -32,11 +34,13 @@ class FakeServer {
     const inbox = { unread_count: 2, last_read: { message_id: idOf(3), at: '' } };
     const answer = <T>(name: string, value: T): Promise<T> => {
       this.asked.push(name);
-      return this.fails ? Promise.reject(this.fails) : Promise.resolve(value);
+      if (this.fails) return Promise.reject(this.fails);
+      return this.gate ? this.gate.then(() => value) : Promise.resolve(value);
     };
     const client = {
       state: { threads: this.threads },
       sends: () => [],
+      connection: { transport: 'sse' },
       on: (name: string, handler: (value: unknown) => void) => {
         this.#handlers.set(name, handler);
         return () => this.#handlers.delete(name);
@@ -169,4 +173,36 @@ test('a thread that the person was removed from is missing', async () => {
   const conversation = await opened(server);
   server.emit('event', { type: 'thread.changed', thread_id: 'thr_1' });
   assert.equal(conversation.status, 'missing');
+});
+
+test('an answer of before a gap does not replace what was loaded after it', async () => {
+  const server = new FakeServer(60);
+  let letGo = (): void => {};
+  server.gate = new Promise((resolve) => (letGo = resolve));
+  const conversation = await opened(server);
+  server.gate = Promise.resolve();
+  server.size = 260;
+  await server.reload();
+  letGo();
+  await settled();
+  const seqs = conversation.loaded.messages.map(({ seq }) => seq);
+  assert.deepEqual([seqs[0], seqs.length], [211, 50]);
+});
+
+test('whoever comes back to a thread sees it again', async () => {
+  const server = new FakeServer(5);
+  const conversation = await opened(server);
+  server.emit('event', { type: 'thread.changed', thread_id: 'thr_1' });
+  server.emit('event', { type: 'thread.changed', thread_id: 'thr_1', thread: {} });
+  await settled();
+  assert.equal(conversation.status, 'ready');
+  assert.equal(conversation.loaded.messages.length, 5);
+});
+
+test('that nothing is new is not taken from what was stored', async () => {
+  const server = new FakeServer(20);
+  const inbox = { unread_count: 0, last_read: null };
+  const stored = { thread: { id: 'thr_1' }, inbox, messages: range(1, 3), marks: {} };
+  server.threads.set('thr_1', stored);
+  assert.equal((await opened(server)).unreadAfter, idOf(3));
 });

@@ -88,9 +88,14 @@ export class Cache {
     const stored = new Map([...state.threads].slice(-THREADS_STORED));
     try {
       await this.#name(stored);
-      for (const id of [...this.#written.keys()]) if (!stored.has(id)) await this.#remove(id);
+      for (const id of [...this.#written.keys()].filter((each) => !stored.has(each))) {
+        await this.#storage.remove(threadKey(id));
+        this.#written.delete(id);
+      }
       for (const [id, known] of stored) {
-        if (this.#written.get(id) !== known) await this.#set(id, known);
+        if (this.#written.get(id) === known) continue;
+        await this.#storage.set(threadKey(id), JSON.stringify(known));
+        this.#written.set(id, known);
       }
       const index: Index = { form: FORM, cursor, isLoaded, threads: [...stored.keys()] };
       await this.#storage.set('feed', JSON.stringify(index));
@@ -105,17 +110,6 @@ export class Cache {
     if (fresh.length === 0) return;
     await this.#storage.set('threads', JSON.stringify([...this.#written.keys(), ...fresh]));
     for (const id of fresh) this.#written.set(id, null);
-  }
-
-  async #set(id: string, known: ThreadState): Promise<void> {
-    this.#written.set(id, null);
-    await this.#storage.set(threadKey(id), JSON.stringify(known));
-    this.#written.set(id, known);
-  }
-
-  async #remove(id: string): Promise<void> {
-    await this.#storage.remove(threadKey(id));
-    this.#written.delete(id);
   }
 }
 

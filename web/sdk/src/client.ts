@@ -297,7 +297,6 @@ export class Greenroom {
       await Promise.all([this.rest.thread(threadId), this.rest.messages(threadId)]);
     } catch (error) {
       if (Problem.of(error).isTransient) throw error;
-      this.#feed.forget(threadId);
     }
   }
 
@@ -359,7 +358,7 @@ export class Greenroom {
     try {
       const { line } = this.#connection;
       const sent = await (line.send?.(threadId, message) ?? this.rest.send(threadId, message));
-      merger.sent(sent);
+      merger.message(sent);
       return sent;
     } finally {
       merger.end(true);

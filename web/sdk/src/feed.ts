@@ -1,17 +1,16 @@
 /** The person's feed on this side: what was applied, and up to where. */
 
 import type { Kept } from './cache.js';
-import { Flight } from './flight.js';
 import {
   applyEvent,
   EMPTY,
-  forgetThread,
   mergeCard,
+  mergeMessage,
   mergeMessages,
-  mergeSent,
   mergeState,
   mergeThreads,
   type State,
+  withForms,
 } from './state.js';
 import type { Card, FeedEvent, InboxPage, Message, MessagesPage, ThreadItem } from './types.js';
 
@@ -26,9 +25,7 @@ export interface Merger {
   /** A page of messages, each in the latest form that is known by now. `keep`: it is the newest. */
   messages(threadId: string, page: MessagesPage, keep: boolean): MessagesPage;
   /** The person's own message, which the feed tells of too, or has told long ago. */
-  sent(message: Message): void;
-  /** A message that may be known already. */
-  changed(message: Message): void;
+  message(message: Message): void;
   /** A card as it is after an action; its message may be known already. */
   card(card: Card): void;
   /** Rows, and the cursor that was read before them. */
@@ -39,6 +36,18 @@ export interface Merger {
 
 /** What a request asks for: a thread, or rows of the inbox. Others only bring what is newer. */
 export type Asking = { threadId: string } | 'inbox' | null;
+
+/** A request under way. */
+interface Flight {
+  /** The thread that it asks for, if it is one. */
+  readonly threadId: string | null;
+  /** What was told since it began: newer than its answer. */
+  readonly events: FeedEvent[];
+  /** The place that its answer was read at, or after; null until it is answered. */
+  cursor: string | null;
+  /** Whatever it answers was read before the place that the feed goes on from. */
+  isTooOld: boolean;
+}
 
 export class Feed {
   readonly #links: FeedLinks;
@@ -73,7 +82,9 @@ export class Feed {
 
   /** Whether a page shows rows that it has to ask for again before the feed goes on. */
   get hasEarlyRows(): boolean {
-    return [...this.#early].some(({ threadId }) => threadId === null);
+    return [...this.#early].some(
+      ({ threadId, cursor }) => threadId === null && cursor !== this.#cursor,
+    );
   }
 
   restore(kept: Kept): void {
@@ -109,35 +120,18 @@ export class Feed {
   }
 
   /**
-   * The first page of the inbox gives the place to go on from, if there is none yet. Answers that
-   * are not surely of this place or later are not trusted: they are `early`.
+   * The first page of the inbox gives the place to go on from, if there is none yet. Unless all that
+   * was asked before was read at this same place, none of it stays.
    */
-  begin(page: InboxPage): void {
+  begin({ sync_cursor, items }: InboxPage): void {
     if (this.#cursor !== null) return;
-    this.#cursor = page.sync_cursor;
-    const asked = new Set(this.earlyThreads);
-    for (const flight of this.#early) {
-      if (flight.cursor === page.sync_cursor) this.#early.delete(flight);
-      else flight.isTooOld = true;
+    this.#cursor = sync_cursor;
+    if ([...this.#early].every(({ cursor }) => cursor === sync_cursor)) this.#early.clear();
+    else {
+      for (const flight of this.#early) flight.isTooOld = true;
+      this.#state = EMPTY;
     }
-    if (this.#early.size > 0) this.#doubt(asked);
-    this.#become(mergeThreads(this.#state, page.items, false), null);
-  }
-
-  /** Only what is asked for again stays, and of that no messages. */
-  #doubt(asked: ReadonlySet<string>): void {
-    const again = new Set(this.earlyThreads);
-    const threads = [...this.#state.threads].filter(([id]) => asked.has(id));
-    this.#state = {
-      threads: new Map(
-        threads.map(([id, known]) => [id, again.has(id) ? { ...known, messages: [] } : known]),
-      ),
-    };
-  }
-
-  /** The server says that the person is not in it. */
-  forget(threadId: string): void {
-    this.#become(forgetThread(this.#state, threadId), threadId);
+    this.#become(mergeThreads(this.#state, items, false), null);
   }
 
   /** Everything is in to which events can be applied. */
@@ -150,30 +144,29 @@ export class Feed {
   /** For a request that starts now. What events tell meanwhile is newer than its answer. */
   merger(asking: Asking = null): Merger {
     const threadId = asking !== null && asking !== 'inbox' ? asking.threadId : null;
-    const flight = new Flight(threadId);
+    const flight: Flight = { threadId, events: [], cursor: null, isTooOld: false };
     this.#flights.add(flight);
     if (asking !== null && this.#cursor === null) this.#early.add(flight);
+    const isLeft = (id: string): boolean =>
+      flight.events.some(
+        ({ type, thread, thread_id }) => thread_id === id && type === 'thread.changed' && !thread,
+      );
     const take = (about: string, merge: () => State): void => {
-      if (!flight.isTooOld && !flight.hasLost(about)) this.#become(merge(), about);
+      if (!flight.isTooOld && !isLeft(about)) this.#become(merge(), about);
     };
     return {
       messages: (id, page, keep) => {
-        flight.answered(page.sync_cursor);
-        const items = flight.latest(page.items);
-        const all = [...items, ...flight.written(id)];
-        if (keep) take(id, () => mergeMessages(this.#state, id, all, true));
+        flight.cursor = page.sync_cursor;
+        const items = withForms(page.items, flight.events);
+        if (keep) take(id, () => mergeMessages(this.#state, id, items, true));
         return { ...page, items };
       },
-      sent: (message) => take(message.thread_id, () => mergeSent(this.#state, message)),
-      changed: (message) => {
-        const { thread_id: id } = message;
-        take(id, () => mergeMessages(this.#state, id, [message], false));
-      },
+      message: (message) => take(message.thread_id, () => mergeMessage(this.#state, message)),
       card: (card) => take(card.thread_id, () => mergeCard(this.#state, card)),
       threads: (items, cursor) => {
-        flight.answered(cursor);
+        flight.cursor = cursor;
         if (flight.isTooOld) return;
-        const still = items.filter(({ thread }) => !flight.hasLost(thread.id));
+        const still = items.filter(({ thread }) => !isLeft(thread.id));
         this.#become(mergeThreads(this.#state, still, this.#isLoaded), threadId);
       },
       end: (isAnswered) => {

@@ -192,7 +192,7 @@ export class Rest {
     const path = threadPath(threadId, `/messages/${encodeURIComponent(messageId)}`);
     return this.#merging(null, async (merger) => {
       const message = await this.#http.call<Message>(method, path, { body });
-      merger.changed(message);
+      merger.message(message);
       return message;
     });
   }

@@ -68,13 +68,13 @@ export function mergeMessages(
 }
 
 /**
- * The answer to a send. One that was made again may be answered with a message of long ago, and
- * what came after that one is not known to be here: only what follows the newest is added.
+ * The answer to a send or an edit. One that was made again may be answered with a message of long
+ * ago, and what came after that one is not known to be here: only what follows the newest is added.
  */
-export function mergeSent(state: State, message: Message): State {
-  const newest = state.threads.get(message.thread_id)?.messages.at(-1);
-  const isNext = newest !== undefined && newest.seq < message.seq;
-  return isNext ? mergeMessages(state, message.thread_id, [message], true) : state;
+export function mergeMessage(state: State, message: Message): State {
+  const { thread_id: id, seq } = message;
+  const newest = state.threads.get(id)?.messages.at(-1);
+  return newest ? mergeMessages(state, id, [message], newest.seq < seq) : state;
 }
 
 /** The messages, each in the latest form that it has there or in an event. */
@@ -95,10 +95,8 @@ export function withForms(
 export function mergeState(stored: State, early: State): State {
   let state = stored;
   for (const [id, { thread, inbox, messages }] of early.threads) {
-    let known = state.threads.get(id) ?? UNKNOWN;
-    if (thread) known = withThread(known, thread);
-    if (inbox) known = { ...known, inbox };
-    state = put(state, id, withMessages(known, messages, true), true);
+    if (thread && inbox) state = mergeThreads(state, [{ thread, inbox }], false);
+    state = mergeMessages(state, id, messages, true);
   }
   return state;
 }
@@ -190,7 +188,7 @@ function version(message: Message): string {
   return message.deleted_at ? `2${message.deleted_at}` : `1${message.edited_at ?? ''}`;
 }
 
-export function forgetThread(state: State, id: string): State {
+function forgetThread(state: State, id: string): State {
   const threads = new Map(state.threads);
   threads.delete(id);
   return { threads };

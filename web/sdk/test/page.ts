@@ -52,6 +52,7 @@ export class Page {
   isAlive = true;
   /** Grows whenever something is forgotten. */
   #forgotten = 0;
+  readonly #reloads = new Set<() => Promise<void> | void>();
 
   constructor(weather: Weather, cupboard: Cupboard, name: string, options: Partial<Options> = {}) {
     let ids = 0;
@@ -91,10 +92,16 @@ export class Page {
     }
   }
 
-  #reload(): void {
+  readonly onReload = (reload: () => Promise<void> | void): (() => void) => {
+    this.#reloads.add(reload);
+    return () => this.#reloads.delete(reload);
+  };
+
+  async #reload(): Promise<void> {
     this.#forgotten += 1;
     this.full.clear();
     this.told = [];
+    await Promise.all([...this.#reloads].map((reload) => reload()));
   }
 
   /** The browser is closed: whatever was under way is not finished. */

@@ -16,6 +16,8 @@ export type CountingSession = Pick<Session, 'clock' | 'onReload'> & {
 const CORRECT_AFTER_MS = 10_000;
 /** Where a thread is unknown only the server can count. */
 const ASK_AFTER_MS = 1_000;
+/** What looks unchanged may have changed twice, with the server's count in between. */
+const AGAIN_AFTER_MS = 30_000;
 
 export class Counts {
   readonly #session: CountingSession;
@@ -26,6 +28,7 @@ export class Counts {
   #stops: (() => void)[] = [];
   #timer: unknown = null;
   #dueAtMs = Infinity;
+  #heardEvents = 0;
 
   constructor(session: CountingSession) {
     this.#session = session;
@@ -46,26 +49,28 @@ export class Counts {
     };
   }
 
-  take({ counts, items }: Pick<InboxPage, 'counts' | 'items'>): void {
-    for (const item of items) this.#known.set(item.thread.id, unreadIn(item));
-    this.#become(counts);
+  /** For a page that is asked for now. If something changes meanwhile, it may be too old. */
+  taker(): (page: Pick<InboxPage, 'counts' | 'items'>) => void {
+    const before = this.#heardEvents;
+    return ({ counts, items }) => {
+      for (const item of items) this.#known.set(item.thread.id, unreadIn(item));
+      this.#become(counts);
+      if (before !== this.#heardEvents) this.#askIn(CORRECT_AFTER_MS);
+    };
   }
 
   #start(): void {
     const { client, onReload } = this.#session;
     this.#stops = [
       client.on('event', (event) => this.#heard(event)),
-      client.on('begun', (page) => this.take(page)),
+      client.on('begun', (page) => this.taker()(page)),
       client.on('connection', ({ state }) => {
         if (!this.#counts && (state === 'live' || state === 'polling')) this.#askIn(0);
       }),
       onReload.call(this.#session, () => this.#askIn(0)),
     ];
     // The same request as the list's and the client's own first one.
-    client.inbox().then(
-      (page) => this.take(page),
-      () => {},
-    );
+    client.inbox().then(this.taker(), () => {});
   }
 
   #stop(): void {
@@ -77,6 +82,7 @@ export class Counts {
   #heard(event: FeedEvent): void {
     const id = event.thread_id;
     if (id === undefined || event.type === 'reset') return;
+    this.#heardEvents += 1;
     const isGone = event.type === 'thread.changed' && !event.thread;
     if (isGone) this.#moved(id, []);
     else if (event.inbox) this.#changed(id, event.inbox, event);
@@ -92,7 +98,7 @@ export class Counts {
     const before = this.#known.get(id);
     this.#known.set(id, after);
     if (!before) return this.#askIn(ASK_AFTER_MS);
-    if (String(before) === String(after) || !this.#counts) return;
+    if (String(before) === String(after) || !this.#counts) return this.#askIn(AGAIN_AFTER_MS);
     const counts = { ...this.#counts };
     for (const folder of before) counts[folder] = Math.max(0, counts[folder] - 1);
     for (const folder of after) counts[folder] += 1;
@@ -111,10 +117,11 @@ export class Counts {
 
   async #ask(): Promise<void> {
     this.#dueAtMs = Infinity;
+    const take = this.taker();
     try {
-      this.take(await this.#session.client.rest.inbox({ limit: 1 }));
+      take(await this.#session.client.rest.inbox({ limit: 1 }));
     } catch {
-      // What is counted here stays; the next change or connection asks again.
+      this.#askIn(AGAIN_AFTER_MS);
     }
   }
 

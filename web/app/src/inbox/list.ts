@@ -55,8 +55,14 @@ export class InboxList {
     return changed;
   }
 
-  land(flight: Set<string>): void {
-    this.#flights.delete(flight);
+  /** Whether its answer is still wanted. */
+  land(flight: Set<string>): boolean {
+    return this.#flights.delete(flight);
+  }
+
+  /** After a gap in the feed: what is under way may be of before it. */
+  groundAll(): void {
+    this.#flights.clear();
   }
 
   /** The first page replaces everything, except what has changed since it was asked for. */

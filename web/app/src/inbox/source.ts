@@ -1,6 +1,6 @@
 /** Fills the list: asks for pages, hears of changes, and does what the person wants of a row. */
 
-import type { FeedEvent, InboxEdit, InboxPage, InboxRow } from '@greenroom/sdk';
+import type { FeedEvent, InboxEdit, InboxPage, InboxRow, Problem } from '@greenroom/sdk';
 
 import type { Session } from '../session/session.ts';
 import { countsOf } from './counts.ts';
@@ -35,6 +35,7 @@ export class InboxSource {
   readonly #changed: () => void;
   #timer: unknown = null;
   readonly #wanted = new Set<string>();
+  #isFetching = false;
   #isStopped = false;
 
   constructor(session: ListSession, view: View, changed: () => void) {
@@ -51,7 +52,9 @@ export class InboxSource {
       client.on('begun', (page) => this.#begun(page)),
       client.on('change', () => this.#showStored()),
       client.on('connection', ({ state }) => {
-        if (this.problem && (state === 'live' || state === 'polling')) void this.retry();
+        if (state !== 'live' && state !== 'polling') return;
+        if (this.problem) void this.retry();
+        void this.#fetch();
       }),
       this.#session.onReload(() => this.#reload()),
     ];
@@ -85,14 +88,19 @@ export class InboxSource {
   /** Shown at once; taken back, and thrown, if the server refuses it. */
   async edit(row: Row, edit: InboxEdit): Promise<void> {
     const { thread } = row;
-    const before = this.list.find(thread.id) ?? row;
+    const { list } = this;
+    const before = list.find(thread.id) ?? row;
     this.#put({ thread, inbox: edited(before.inbox, edit) });
+    const flight = list.flight();
+    // What the feed has told meanwhile is newer, or tells of this too.
+    const isLatest = (): boolean =>
+      list.land(flight) && list === this.list && !flight.has(thread.id);
     try {
       const inbox = await this.#session.client.rest.patchMe(thread.id, edit);
-      this.#put({ thread, inbox });
+      if (isLatest()) this.#put({ thread, inbox });
     } catch (error) {
-      const now = this.list.find(thread.id) ?? before;
-      this.#put({ thread, inbox: takenBack(now.inbox, before.inbox, edit) });
+      const told = this.#session.client.state.threads.get(thread.id)?.inbox;
+      if (isLatest()) this.#put({ thread, inbox: told ?? before.inbox });
       throw error;
     }
   }
@@ -117,17 +125,15 @@ export class InboxSource {
   /** As far as the person has scrolled, so that what they look at stays where it is. */
   async #reload(): Promise<void> {
     const { list } = this;
-    const flight = list.flight();
-    try {
-      const page = await this.#pageTo(list.view, this.rowsSeen);
-      countsOf(this.#session).take(page);
-      if (list !== this.list || this.#isStopped) return;
-      list.takeFirst(page, flight);
-      this.problem = null;
-      this.#changed();
-    } finally {
-      list.land(flight);
-    }
+    list.groundAll();
+    await this.#ask(
+      list,
+      undefined,
+      (page, changed) => list.takeFirst(page, changed),
+      () => this.#pageTo(list.view, this.rowsSeen),
+    );
+    this.problem = null;
+    this.#changed();
   }
 
   /** The first page, and those after it up to this row, as one. */
@@ -180,15 +186,18 @@ export class InboxSource {
     list: InboxList,
     cursor: string | undefined,
     take: (page: InboxPage, changed: ReadonlySet<string>) => void,
+    fetch = () => this.#page(list.view, cursor),
   ): Promise<void> {
     const flight = list.flight();
+    const count = countsOf(this.#session).taker();
     try {
-      const page = await this.#page(list.view, cursor);
-      countsOf(this.#session).take(page);
+      const page = await fetch();
+      count(page);
       const isOvertaken = cursor !== undefined && cursor !== list.nextCursor;
-      if (list === this.list && !this.#isStopped && !isOvertaken) take(page, flight);
-    } finally {
-      list.land(flight);
+      const isWanted = list.land(flight) && list === this.list && !this.#isStopped;
+      if (isWanted && !isOvertaken) take(page, flight);
+    } catch (error) {
+      if (list.land(flight)) throw error;
     }
   }
 
@@ -227,21 +236,29 @@ export class InboxSource {
     const thread = event.thread ?? shown?.thread ?? known?.thread;
     const inbox = event.inbox ?? shown?.inbox ?? known?.inbox;
     if (thread && inbox) this.#put({ thread, inbox });
-    else void this.#fetch(id);
+    else void this.#fetch(this.#wanted.add(id));
   }
 
-  /** Threads of which only a part was told, and the rest is not known here: one after another. */
-  async #fetch(id: string): Promise<void> {
-    this.#wanted.add(id);
-    if (this.#wanted.size > 1) return;
-    for (const wanted of this.#wanted) {
-      try {
-        this.#put(await this.#session.client.rest.thread(wanted));
-      } catch {
-        // It is gone again, or its next change tells.
+  /** Threads of which only a part was told, and the rest is not known here: one after another.
+   * What fails is tried again when there is a connection. */
+  async #fetch(wanted = this.#wanted): Promise<void> {
+    if (this.#isFetching) return;
+    this.#isFetching = true;
+    const { rest } = this.#session.client;
+    try {
+      for (const id of wanted) {
+        await rest.thread(id).catch((error: Problem) => {
+          if (error.isTransient) throw error;
+        });
+        wanted.delete(id);
+        // Not the answer itself: what the feed has told meanwhile is newer.
+        const { thread, inbox } = this.#session.client.state.threads.get(id) ?? {};
+        if (thread && inbox) this.#put({ thread, inbox });
       }
+    } catch {
+      // They are still wanted.
     }
-    this.#wanted.clear();
+    this.#isFetching = false;
   }
 
   #put(row: Row): void {
@@ -264,16 +281,5 @@ function edited(inbox: InboxRow, { archived, pinned, starred, muted_until }: Inb
     pinned: pinned ?? inbox.pinned,
     starred: starred ?? inbox.starred,
     muted_until: muted_until === undefined ? inbox.muted_until : muted_until,
-  };
-}
-
-/** Only what was edited goes back: the rest may have changed since. */
-function takenBack(now: InboxRow, before: InboxRow, edit: InboxEdit): InboxRow {
-  return {
-    ...now,
-    placement: edit.archived === undefined ? now.placement : before.placement,
-    pinned: edit.pinned === undefined ? now.pinned : before.pinned,
-    starred: edit.starred === undefined ? now.starred : before.starred,
-    muted_until: edit.muted_until === undefined ? now.muted_until : before.muted_until,
   };
 }

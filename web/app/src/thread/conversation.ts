@@ -16,9 +16,11 @@ import { type Loaded, NOTHING, withCard, withLive, withNewest, withOlder } from 
 /** A message is looked for in at most so many pages. */
 const MOST_PAGES_TO_SEARCH = 20;
 const PAGE = 50;
+/** What is stored is shown, and only the answer got lost. */
+const AGAIN_MS = 5_000;
 
 /** As much of a session as this takes. */
-export type Source = Pick<Session, 'client' | 'onReload'>;
+export type Source = Pick<Session, 'client' | 'clock' | 'onReload'>;
 
 export type Status = 'loading' | 'ready' | 'missing' | 'failed';
 
@@ -39,6 +41,10 @@ export class Conversation {
   readonly #arrived: (message: Message) => void;
   #seen: ThreadState | undefined = undefined;
   #row: InboxRow | null = null;
+  /** The last load: of one that was overtaken by a gap or by leaving, nothing is taken. */
+  #turn = 0;
+  #isAsking = false;
+  #timer: unknown = null;
   #thread: Thread | null = null;
   #older: Promise<void> | null = null;
 
@@ -76,7 +82,7 @@ export class Conversation {
       }),
       client.on('event', (event) => {
         if (event.thread_id !== this.threadId) return;
-        if (event.type === 'thread.changed' && !event.thread) this.#become('missing');
+        if (event.type === 'thread.changed') this.#comeOrGo(Boolean(event.thread));
         if (event.card) this.#load(withCard(this.loaded, event.card));
         if (!event.message) return;
         const isNew = event.type === 'message.new';
@@ -84,40 +90,64 @@ export class Conversation {
         if (isNew) this.#arrived(event.message);
       }),
       client.on('send', (send) => {
-        if (send.threadId === this.threadId) this.listSends();
+        if (send.threadId !== this.threadId) return;
+        // It stays in sight until the feed tells of it.
+        if (send.message && this.isFresh) this.loaded = withLive(this.loaded, [send.message], true);
+        this.listSends();
       }),
       client.on('connection', ({ state }) => {
         const isBack = state === 'live' || state === 'polling';
-        if (isBack && this.status === 'failed') void this.load();
+        if (isBack && !this.isFresh && this.status !== 'missing') void this.load();
       }),
-      this.#session.onReload(() => this.#loadAnew()),
+      // After a gap nothing that was loaded can be trusted. The client tries again if this throws.
+      this.#session.onReload(() => this.#fetch(true)),
     ];
     this.listSends();
     this.#take();
     void this.load();
-    return () => stops.forEach((stop) => stop());
+    return () => {
+      this.#session.clock.clearTimeout(this.#timer);
+      stops.forEach((stop) => stop());
+    };
   }
 
   async load(): Promise<void> {
+    if (this.#isAsking) return;
     if (this.status !== 'ready') this.#become('loading');
-    try {
-      await this.#fetch(false);
-    } catch (error) {
-      this.#fail(error);
-    }
+    await this.#fetch(false).catch(() => {});
   }
 
   /** Both requests at once: one round trip. */
   async #fetch(isAnew: boolean): Promise<void> {
     const { rest } = this.#session.client;
-    const [item, page] = await Promise.all([
-      rest.thread(this.threadId),
-      rest.messages(this.threadId),
-    ]);
-    this.#rememberUnread(item.inbox);
-    this.isFresh = true;
-    this.loaded = withNewest(isAnew ? NOTHING : this.loaded, page);
-    this.#become('ready');
+    const turn = (this.#turn += 1);
+    this.#isAsking = true;
+    try {
+      const [item, page] = await Promise.all([
+        rest.thread(this.threadId),
+        rest.messages(this.threadId),
+      ]);
+      if (turn !== this.#turn) return;
+      this.#rememberUnread(item.inbox);
+      this.isFresh = true;
+      this.loaded = withNewest(isAnew ? NOTHING : this.loaded, page);
+      this.#become('ready');
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+      throw error;
+    } finally {
+      if (turn === this.#turn) this.#isAsking = false;
+    }
+  }
+
+  /** Whoever comes back sees what has been written since, and not what was before. */
+  #comeOrGo(isIn: boolean): void {
+    if (isIn === (this.status !== 'missing')) return;
+    this.#turn += 1;
+    this.isFresh = this.#isAsking = false;
+    this.loaded = NOTHING;
+    this.#become(isIn ? 'loading' : 'missing');
+    if (isIn) void this.load();
   }
 
   /** One page at a time: whoever asks meanwhile waits for the same one. */
@@ -171,18 +201,11 @@ export class Conversation {
   }
 
   async patchRow(edit: InboxEdit): Promise<void> {
-    this.#row = await this.#session.client.rest.patchMe(this.threadId, edit);
+    const told = this.state?.inbox;
+    const row = await this.#session.client.rest.patchMe(this.threadId, edit);
+    // What the feed has told meanwhile is newer.
+    if (told === this.state?.inbox) this.#row = row;
     this.#changed();
-  }
-
-  /** After a gap nothing that was loaded can be trusted. The client tries again if this throws. */
-  async #loadAnew(): Promise<void> {
-    try {
-      await this.#fetch(true);
-    } catch (error) {
-      this.#fail(error);
-      throw error;
-    }
   }
 
   #take(): void {
@@ -191,7 +214,8 @@ export class Conversation {
     if (state?.inbox !== this.#seen?.inbox) this.#row = null;
     this.#seen = state;
     if (!state) return this.#changed();
-    if (state.inbox) this.#rememberUnread(state.inbox);
+    // What is stored may be of before the last messages: that nothing is new, the server says.
+    if (state.inbox?.unread_count) this.#rememberUnread(state.inbox);
     this.#thread = state.thread ?? this.#thread;
     if (this.status === 'loading' && state.thread && state.messages.length > 0) {
       this.status = 'ready';
@@ -209,7 +233,12 @@ export class Conversation {
     this.problem = problem;
     const { status } = problem as Partial<Problem>;
     if (status === 404 || status === 403) return this.#become('missing');
-    if (this.loaded.messages.length === 0) this.#become('failed');
+    if (this.status === 'loading') return this.#become('failed');
+    const { client, clock } = this.#session;
+    // Without a connection, the next one asks.
+    if (!this.isFresh && client.connection.transport) {
+      this.#timer = clock.setTimeout(() => void this.load(), AGAIN_MS);
+    }
   }
 
   #load(loaded: Loaded): void {
