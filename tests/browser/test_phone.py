@@ -89,6 +89,19 @@ async def test_going_back_finds_the_list_where_it_was_left(
     await is_scrolled_to(person.page, before_px)
 
 
+async def test_the_tools_of_a_message_come_by_a_touch_only(people: People, demo: Demo) -> None:
+    thread_id = start_thread(demo, "Touch me", subject="Fingers")
+    person = await open_phone(people, "theo", f"/app/threads/{thread_id}")
+    message = person.page.get_by_role("article").filter(has_text="Touch me")
+    tools = person.page.get_by_role("button", name="Message actions")
+    # Some browsers let a mouse follow the finger.
+    await message.hover()
+    await person.page.evaluate("() => new Promise(requestAnimationFrame)")
+    await expect(tools).to_have_count(0)
+    await message.tap()
+    await expect(tools).to_be_visible()
+
+
 @pytest.mark.parametrize("keyboard", ["resizes the page", "lies over the page"])
 async def test_the_keyboard_never_covers_where_one_writes(
     people: People, demo: Demo, keyboard: str

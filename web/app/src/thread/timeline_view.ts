@@ -219,7 +219,8 @@ export class GreenroomTimeline extends ScrolledTimeline {
   };
 
   readonly #pointed = (event: PointerEvent): void => {
-    if (event.pointerType !== 'mouse') return;
+    // Some browsers let a mouse follow the finger: what lies under it then was not touched.
+    if (event.pointerType !== 'mouse' || matchMedia('(pointer: coarse)').matches) return;
     this.pointed = rowIn(event.composedPath())?.dataset['key'] ?? null;
   };
 
