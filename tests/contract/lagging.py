@@ -5,6 +5,7 @@ in one partition in the order of its writes, and partitions independently of eac
 do not ask for consistency are answered from there.
 """
 
+import asyncio
 import random
 from collections import defaultdict
 from typing import Any
@@ -47,6 +48,8 @@ class Lagging:
         self._pending: dict[str, dict[str, list[Written]]] = {
             copy: defaultdict(list) for copy in COPIES
         }
+        # One at a time: what was written first must not arrive last, nor a read get ahead of it.
+        self._catching_up = {copy: asyncio.Lock() for copy in COPIES}
         self.still: set[str] = set()
         """Copies that get nothing for the time being."""
         self.prompt: set[str] = set()
@@ -65,7 +68,8 @@ class Lagging:
         if copy is None:
             return await send(action, body)
         if copy not in self.still:
-            await self._catch_up(send, copy)
+            async with self._catching_up[copy]:
+                await self._catch_up(send, copy)
         return await self._read(send, action, request, f"{self._table_name}-{copy}")
 
     def _copy_for(self, action: str, request: Json) -> str | None:
