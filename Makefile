@@ -4,54 +4,85 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two environments in one folder: what running needs, and on top of it what developing needs.
+RUNNABLE := $(VENV)/.runnable
 STAMP := $(VENV)/.installed
 ENGINES := $(VENV)/engines
+ENGINE := $(ENGINES)/.installed
+S3_ENGINE := $(VENV)/.s3-engine
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
+	--python-version 3.11 --extra dynamodb
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --loglevel=error
 WEB_SOURCES := $(shell find web/app/src web/sdk/src -type f) web/app/index.html web/app/host.html \
 	web/app/vite.config.ts web/app/tsconfig.json
 WEB_TOOLS := web/app/node_modules/.installed
 SDK_TOOLS := web/sdk/node_modules/.installed
+LINT_TOOLS := web/lint/node_modules/.installed
 LIGHTHOUSE := web/lighthouse/node_modules/.installed
+EXAMPLES := web/examples/node_modules/.installed
 WEB_APP := greenroom/webapp/static/index.html
+PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -p tools.sharing
+QUICK := tests/accounts tests/cards tests/conversations/test_*.py tests/panel tests/platform/http \
+	tests/platform/tokens tests/webapp tests/cost/test_bill.py tests/test_settings.py
 # Modules are compiled once, whatever the shell says: tests start the product hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup web run test check format types browser screenshots lighthouse bench bench-peers torture lock clean
+.PHONY: help setup web run test quick test-clock check format types limits errors browser screenshots lighthouse bench bench-peers torture lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: $(STAMP) ## Make the virtual environment with the locked dependencies
+setup: $(STAMP) $(ENGINE) ## Make the virtual environment with everything that checks and tests need
 
-$(STAMP): requirements.lock pyproject.toml engines/package-lock.json
+$(RUNNABLE): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Greenroom needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing dependencies (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(PYTHON) -m tools.install run
+	@touch $@
+
+$(STAMP): $(RUNNABLE) requirements-dev.lock clients/python/pyproject.toml
+	@$(PYTHON) -m tools.install dev
+	@touch $@
+
+# The engine behind the embedded DynamoDB.
+$(ENGINE): engines/package-lock.json $(RUNNABLE)
 	@mkdir -p $(ENGINES) && cp engines/package.json engines/package-lock.json engines/.npmrc $(ENGINES)
-	@test "$$(uname -sm)" != "Linux x86_64" || \
-		PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix $(ENGINES) --loglevel=error ci > /dev/null
+	@test "$$(uname -sm)" != "Linux x86_64" || $(NPM) --prefix $(ENGINES) ci > /dev/null
+	@touch $@
+
+# The engine behind the embedded S3.
+$(S3_ENGINE): requirements-dev.lock $(RUNNABLE)
+	@$(PYTHON) -m tools.install s3
 	@touch $@
 
 web: $(WEB_APP) ## Build the web app and the embed
 
-$(WEB_TOOLS) $(SDK_TOOLS) $(LIGHTHOUSE): web/%/node_modules/.installed: web/%/package-lock.json $(STAMP)
-	@echo "installing web tools (once)"
+$(WEB_TOOLS): $(RUNNABLE)
+$(SDK_TOOLS) $(LINT_TOOLS) $(LIGHTHOUSE) $(EXAMPLES): $(STAMP)
+$(WEB_TOOLS) $(SDK_TOOLS) $(LINT_TOOLS) $(LIGHTHOUSE) $(EXAMPLES): web/%/node_modules/.installed: web/%/package-lock.json
+	@echo "installing npm packages of web/$*"
 	@$(NPM) --prefix $(@D)/.. ci > /dev/null
 	@touch $@
 
 $(WEB_APP): $(WEB_TOOLS) $(WEB_SOURCES)
-	@$(NPM) --prefix web/app run build > /dev/null && echo "built the web app"
+	@echo "building the web app"
+	@$(NPM) --prefix web/app run build -- --logLevel error > /dev/null
 
-run: setup web ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB)
-	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) $(BIN)/greenroom demo
+run: $(RUNNABLE) $(if $(STORE),$(ENGINE)) $(if $(BLOBS),$(S3_ENGINE)) web ## Start the server with sample data and print where to go (STORE=dynamodb: in DynamoDB, BLOBS=s3: files in S3)
+	@$(if $(STORE),GREENROOM_CONVERSATIONS=$(STORE) GREENROOM_DYNAMODB_ENDPOINT=embedded) \
+		$(if $(BLOBS),GREENROOM_BLOBS=$(BLOBS)://greenroom GREENROOM_S3_ENDPOINT=embedded) $(BIN)/greenroom demo
 
 test: check web browser ## Run the checks and every test, several files at a time
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -p tools.sharing
+	$(PYTEST) --durations=10
 
-check: setup $(WEB_TOOLS) $(SDK_TOOLS) ## Lint, format, types and the rules between rooms
+quick: setup ## Lint, and the tests of the rooms on PostgreSQL: between edits, under a minute
+	$(BIN)/ruff check .
+	$(PYTEST) -k 'not dynamodb' $(QUICK)
+
+test-clock: setup web browser ## Run the tests that touch time at other moments (MOMENT=…: one, FILES=…: others)
+	$(BIN)/python -m tools.moments $(if $(MOMENT),--moment '$(MOMENT)') $(FILES)
+
+check: setup $(WEB_TOOLS) $(SDK_TOOLS) $(LINT_TOOLS) ## Lint, format, types and the rules between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -65,6 +96,12 @@ format: setup $(WEB_TOOLS) ## Format the code
 
 types: setup $(SDK_TOOLS) ## Write the TypeScript types of the API anew
 	$(BIN)/greenroom openapi --demo | $(BIN)/node web/sdk/scripts/types.mjs
+
+limits: setup ## Write docs/limits.md anew
+	@$(BIN)/python -m tools.limits
+
+errors: setup ## Write docs/errors.md anew
+	@$(BIN)/python -m tools.errors
 
 browser: setup ## See to it that there is a Chromium for the tests
 	@$(BIN)/python -m tools.chromium
@@ -82,12 +119,13 @@ bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (opt
 	$(BIN)/python -m bench.peers
 
 torture: setup ## Fault tests and generated histories with full counts (long)
-	GREENROOM_TORTURE=full $(BIN)/pytest -s tests/torture tests/contract tests/client
+	GREENROOM_TORTURE=full $(BIN)/pytest -s --durations=10 tests/torture tests/stores tests/client \
+		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py
 
 lock: setup ## Resolve the dependencies anew
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
-		--extra dev --python-version 3.11 pyproject.toml -o requirements.lock
-	@touch $(STAMP)
+	$(LOCK) --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock
+	$(LOCK) --group run --constraint requirements-dev.lock pyproject.toml -o requirements.lock
+	@touch $(RUNNABLE) $(STAMP)
 
 clean: ## Remove the virtual environment and caches; data in .greenroom stays
 	rm -rf $(VENV) web/*/node_modules web/sdk/dist greenroom/webapp/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

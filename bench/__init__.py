@@ -1,1 +1,1 @@
-"""Measurements, as ratios in one run against named limits."""
+"""Benchmarks. Results are ratios to limits that are measured in the same run."""

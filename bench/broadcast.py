@@ -1,8 +1,7 @@
-"""A bare WebSocket server to measure against: the same uvicorn and the same bytes, and nothing
-else. Run as a process: the frame comes by stdin, the port goes to stdout.
+"""A bare WebSocket server for comparison: the same uvicorn and the same bytes, and nothing else.
+Run as a process: it reads the frame from stdin and prints its port.
 
-Whoever says `go` starts a loop that writes the frame to everybody, again and again, as fast as
-they read.
+A client that sends `go` starts a loop that writes the frame to all clients, as fast as they read.
 """
 
 import asyncio
@@ -36,13 +35,13 @@ class Broadcast:
         while True:
             for send in self._sends:
                 await send(self._message)
-            # What was written goes out at the end of a turn of the loop.
+            # Written frames are sent at the end of an iteration of the event loop.
             await asyncio.sleep(0)
 
 
 @contextmanager
 def broadcast(frame: bytes) -> Iterator[int]:
-    """The port of such a server, which runs while this is open."""
+    """Run such a server and yield its port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.broadcast"],
         stdin=subprocess.PIPE,

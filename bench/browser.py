@@ -1,6 +1,6 @@
-"""The web app in Chromium: an inbox of ten thousand threads scrolled through, and the embed's size.
+"""The web app in Chromium: scrolling an inbox of ten thousand threads, and the size of the embed.
 
-What blocks a page for longer than 50 ms is felt: browsers call it a long task.
+It counts long tasks: browsers call so what blocks a page for more than 50 ms, which people notice.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ FULL, QUICK = 10_000, 1000
 _NAME = r"""["'`](?:\./|\.\./|/)*((?:app/assets/)?[\w-]+\.js)["'`]"""
 NAMED = re.compile(_NAME)
 LOADED = re.compile(r"(?:from|import)\s*" + _NAME)
-"""Those that come with it, and not when something is opened."""
+"""Static imports only: dynamic ones are loaded when something is opened."""
 
 WATCH = """
 globalThis.longTasks = [];
@@ -42,7 +42,7 @@ async (list) => {
   return frames;
 }
 """
-"""A fast hand, inside the page: whoever looks in from outside is what would be measured."""
+"""Fast scrolling, run inside the page: driving it from outside would itself be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def embed_rows() -> list[Row]:
 
 
 def _bytes_of(naming: re.Pattern[str]) -> int:
-    """Of the scripts that a page comes to from the embed, by those names of others that count."""
+    """The bytes of the embed and of all scripts reachable from it by imports like `naming`."""
     files = read_files(BUILT)
     found: set[str] = set()
     waiting = ["embed.js"]
@@ -94,7 +94,7 @@ def _bytes_of(naming: re.Pattern[str]) -> int:
         name = waiting.pop()
         if name not in found and name in files:
             found.add(name)
-            # Chunks name each other without their folder.
+            # Chunks refer to each other without their folder.
             names = naming.findall(files[name].plain.body.decode())
             waiting += [each if "/" in each else f"app/assets/{each}" for each in names]
     return sum(len(files[name].form_for("gzip").body) for name in found)

@@ -1,4 +1,4 @@
-"""Loading the sample's bulk, all tables of it, against a bare COPY of its message rows alone."""
+"""Loading generated messages into all tables, compared with a bare COPY of the message rows."""
 
 import asyncio
 import tempfile
@@ -12,7 +12,7 @@ from bench.report import Row, at_least, say
 from greenroom.demo.bulk import load_bulk
 from greenroom.demo.bulk_postgres import TABLES
 from greenroom.demo.crowd import Bulk
-from greenroom.platform.migrations import migrate
+from greenroom.platform.postgres.migrations import migrate
 from greenroom.settings import load_settings
 
 MESSAGES_PER_THREAD = 40

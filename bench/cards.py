@@ -1,8 +1,9 @@
-"""What cards cost: an action beside a plain send, the machine alone, a page of cards."""
+"""The cost of cards: an action compared with a send, the state machine alone, a page of cards."""
 
 import json
 import time
 import urllib.request
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from bench.pages import medians
 from bench.product import Product
 from bench.report import Row, at_least, at_most, say
 from bench.senders import BODY
-from greenroom.cards.catalogue import load_catalogue
+from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.cards.machine import decide
 from greenroom.cards.model import Facts, roles_of
 
@@ -25,14 +26,16 @@ LIMITS = {
 }
 
 
-def cards(server: Product, actions: int, calls: int, pairs: int, page: int) -> list[Row]:
+def cards(server: Product, actions: int, calls: int, pairs: int, page: int) -> Iterator[Row]:
     """`page` is a thread of its own, for the page of cards; the one after it has texts."""
-    return [_actions(server, actions, pairs), _machine(), _pages(server, calls, page)]
+    yield _actions(server, actions, pairs)
+    yield _machine()
+    yield _pages(server, calls, page)
 
 
 def _actions(server: Product, count: int, pairs: int) -> Row:
-    """Declining a proposal against sending a message, in turns: the other side of each thread does
-    it, with a key of its own; both are on disk and in two feeds when they are answered."""
+    """Declining a proposal compared with sending a message, in turns. The other side of each thread
+    does it, with an idempotency key; both are on disk and in two feeds when answered."""
     tokens = {user: server.token(user) for n in range(pairs) for user in fill.people(n)}
     sends, declines = [], []
     for turn in range(2):
@@ -92,7 +95,7 @@ def _decline(tokens: dict[str, str], number: int, card_id: str) -> bytes:
 
 
 def _machine() -> Row:
-    """The catalogue's rules alone: who may do what in which state, and what comes of it."""
+    """The state machine alone: which actions are available, and which transition one is."""
     say("the machine alone")
     extras = load_catalogue().type("extras")
     card = Facts("extras", "pending", "seller", "buyer", "seller", {}, {})

@@ -1,5 +1,5 @@
-"""Many quiet people on WebSockets, in a process of their own, so that their return does not hold
-up the senders whose sends are being timed."""
+"""Many idle WebSocket clients in a process of their own, so that their reconnecting does not slow
+down the senders that are being timed."""
 
 import asyncio
 import multiprocessing
@@ -25,7 +25,7 @@ BROKEN_PAUSE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """How a crowd came back: until the last of them had what it missed."""
+    """How the crowd reconnected: until the last client had received what it missed."""
 
     seconds: float
     median_s: float
@@ -34,21 +34,21 @@ class Return:
 
 
 class Crowd:
-    """The near end. One command at a time; each returns when the crowd has done it."""
+    """The parent's side. One command at a time; each returns when the crowd has done it."""
 
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
         self._pipe = pipe
 
     async def gather(self, count: int) -> None:
-        """At a gentle pace, until so many are there."""
+        """Connect slowly until `count` clients are connected."""
         await self._command("gather", count)
 
     async def cut(self) -> None:
-        """Everybody's connection, at once."""
+        """Cut all connections at once."""
         await self._command("cut")
 
     async def come_back(self) -> Return:
-        """All at once, without the pause that a real client makes: the worst case."""
+        """Reconnect all at once, without the random pause of real clients: the worst case."""
         result: Return = await self._command("come_back")
         return result
 
@@ -77,7 +77,7 @@ def crowd(seats: Sequence[Seat]) -> Iterator[Crowd]:
 
 
 def _live(seats: list[Seat], pipe: "Connection[Any, Any]") -> None:
-    # A real crowd has processors of its own; here it at least gives way to what is measured.
+    # Real clients have processors of their own; here they at least get a lower priority.
     os.nice(10)
     uvloop.run(_obey([_Member(seat) for seat in seats], pipe))
 
@@ -141,7 +141,7 @@ class _Member:
         return self._socket is not None
 
     async def connect(self) -> None:
-        """Refused, we wait as long as we are told and come again."""
+        """If refused, wait as long as the server says and try again."""
         loop = asyncio.get_running_loop()
         while not self.is_connected:
             request = upgrade(f"/v1/ws?since={self._cursor}", self._token)
@@ -178,7 +178,7 @@ class _Member:
             self._news.set_result(None)
 
     def _lose(self, _: Exception) -> None:
-        """Nobody wanted that. Who is coming back tries again."""
+        """The connection was lost unexpectedly. A client that is reconnecting tries again."""
         self._socket = None
         if self._news is not None and not self._news.done():
             self.broken += 1

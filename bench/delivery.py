@@ -1,4 +1,4 @@
-"""How long a message takes from one person to another, by the transport that the other uses."""
+"""The delay of a message from sender to receiver, by the receiver's transport."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ TRANSPORTS: dict[str, type[Receiver]] = {
 
 
 class Arrivals:
-    """Messages on their way. Each carries its number and arrives once."""
+    """Messages in flight. Each contains its number and must arrive once."""
 
     def __init__(self, uncounted: int) -> None:
         self.delays_ms: list[float] = []
@@ -74,7 +74,7 @@ class Arrivals:
 
 @dataclass(slots=True)
 class Delays:
-    """Of one transport at one rate, over all turns."""
+    """The delays of one transport at one rate, over all turns."""
 
     ms: list[float] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ def rows(per_s: int, delays: dict[str, Delays]) -> list[Row]:
 def measure(server: Product, transports: list[str], per_s: int, turn_s: float) -> dict[str, Delays]:
     delays = {name: Delays() for name in transports}
     for turn in range(TURNS):
-        # There and back, so that nobody always comes after the same one.
+        # In alternating order, so that none always runs after the same one.
         for name in transports[:: -1 if turn % 2 else 1]:
             say(f"{name} at {per_s}/s ({turn + 1} of {TURNS})")
             sends = f"{name}{per_s}-{turn}"

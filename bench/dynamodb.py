@@ -1,8 +1,7 @@
-"""The product on DynamoDB beside the bare requests that it makes, on the same engine.
+"""The product on DynamoDB, compared with its bare requests to the same engine.
 
-The bare ones are recorded: a store decides real sends against a connection that answers everything
-with yes, and what it asked for is then sent as it is, with as many under way at once. Nothing is
-left in between but the connection and the engine.
+The bare requests are recorded: a store makes real sends over a connection that confirms every write
+without sending it. The recorded requests are then sent as they are, with the same concurrency.
 """
 
 import asyncio
@@ -17,30 +16,32 @@ from bench import load
 from bench.product import Product
 from bench.report import Row, at_least, at_most, say
 from bench.senders import send_request
-from greenroom.conversations.decisions_postgres import PostgresDecisions
-from greenroom.conversations.keys_dynamodb import message_sort
+from greenroom.conversations.dynamodb.items.keys import message_sort
+from greenroom.conversations.dynamodb.items.rows import message_item
+from greenroom.conversations.dynamodb.items.threads import state_item
+from greenroom.conversations.dynamodb.store import DynamoConversations
+from greenroom.conversations.inbox import InboxFilter
 from greenroom.conversations.model import Draft, Message, Role, ThreadDraft, ThreadKind
 from greenroom.conversations.people import Profile
-from greenroom.conversations.rows_dynamodb import message_item
-from greenroom.conversations.states_dynamodb import state_item
-from greenroom.conversations.store import InboxFilter, Send, Started
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.postgres.decisions import PostgresDecisions
+from greenroom.conversations.store import Send, Started
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.ids import make_id, system_randomness
 from greenroom.kernel.limits import Limits
 from greenroom.platform.dynamodb.client import Client
 from greenroom.platform.dynamodb.client import Send as Transport
 from greenroom.platform.dynamodb.credentials import Access, embedded_access
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.table import Put, Table
 from greenroom.platform.dynamodb.transport import HttpTransport
-from greenroom.platform.postgres import new_pool
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
+from greenroom.platform.postgres.pool import new_pool
 
 BODY = "x" * 1024
-"""As the targets have it: a message of 1 KB in a thread of two."""
+"""A message of 1 KB, as in the performance targets."""
 CONNECTIONS = 64
 ENVIRON = {"GREENROOM_CONVERSATIONS": "dynamodb", "GREENROOM_DYNAMODB_ENDPOINT": "embedded"}
+READS = ("GetItem", "BatchGetItem", "Query", "TransactGetItems")
 LATER_MS = 10 * 60_000
 UNLIMITED = Limits(sends_per_minute=60_000)
 
@@ -74,7 +75,7 @@ async def _measure(server: Product, scale: Scale) -> list[Row]:
 
 
 class Engine:
-    """The engine that the server uses, reached past the server."""
+    """Direct access to the engine that the server uses."""
 
     def __init__(self, access: Access, server: Product, ledger: Pool) -> None:
         self.server = server
@@ -99,8 +100,11 @@ class Engine:
         )
 
     def recording(self) -> "tuple[DynamoConversations, Recorder]":
+        """Its clock stands still: a store reads again what it knows for longer than a moment, and
+        while it is recorded there is nothing to read."""
         recorder = Recorder(self.transport)
-        return self.open_store(self._table(recorder)), recorder
+        now_ms = system_clock()
+        return self.open_store(self._table(recorder), lambda: now_ms), recorder
 
     async def start_threads(self, count: int) -> list[str]:
         return [await self.start_thread(*people(number)) for number in range(count)]
@@ -123,12 +127,12 @@ async def _nameless(_user_ids: Sequence[str]) -> dict[str, Profile]:
 
 
 def _nobody(_user_ids: Iterable[str]) -> None:
-    """Nobody follows a feed here."""
+    """No wake-ups: nobody follows a feed here."""
 
 
 @dataclass
 class Recorder:
-    """Carries requests, or, when told to, writes down writes and says yes to them."""
+    """A transport that sends requests or, when recording, stores writes and confirms them."""
 
     carry: Transport
     is_on: bool = False
@@ -137,12 +141,14 @@ class Recorder:
     async def __call__(self, action: str, body: bytes) -> tuple[int, bytes]:
         if not self.is_on:
             return await self.carry(action, body)
+        if action in READS:
+            raise RuntimeError(f"A send that is recorded must not read, and it asks for {action}.")
         self.requests.append((action, body))
         return 200, b"{}"
 
 
 async def _sends(engine: Engine, threads: Sequence[str], scale: Scale) -> Row:
-    # In turns, because a machine's mood changes within a minute.
+    # In turns, because a machine's speed changes within a minute.
     product, bare = [], []
     for turn in range(2):
         say(f"sends at {CONNECTIONS} connections on DynamoDB ({turn + 1} of 2)")
@@ -170,7 +176,7 @@ async def _through_the_product(
 
 
 async def _bare(engine: Engine, threads: Sequence[str], count: int, name: str) -> float:
-    """Each worker has a thread of its own, as each connection of the product nearly has."""
+    """Each worker has a thread of its own, which is nearly so for the product's connections."""
     scripts = [
         await _record(engine, number, thread_id, count // len(threads), name)
         for number, thread_id in enumerate(threads)
@@ -184,7 +190,7 @@ Script = list[list[tuple[str, bytes]]]
 
 
 async def _record(engine: Engine, number: int, thread_id: str, count: int, name: str) -> Script:
-    """For each send, its requests in the order in which they are made."""
+    """For each send, its requests in the order of the store."""
     store, recorder = engine.recording()
     author = people(number)[0]
     await store.append(Send(thread_id, author, Draft(f"{name}-{number}-w", BODY, None), 1))
@@ -201,7 +207,7 @@ async def _record(engine: Engine, number: int, thread_id: str, count: int, name:
 
 
 async def _replay(transport: Transport, script: Script) -> None:
-    """The commit, then both people's rows, then both entries, then the rest: as the store does."""
+    """In the order of the store: the commit, both people's rows, both feed entries, the rest."""
     for commit, *others in script:
         await _carry(transport, [commit])
         for at in range(0, len(others), 2):
@@ -212,13 +218,13 @@ async def _carry(transport: Transport, requests: Iterable[tuple[str, bytes]]) ->
     requests = list(requests)
     answers = await asyncio.gather(*(transport(*each) for each in requests))
     for (action, _), (status, body) in zip(requests, answers, strict=True):
-        # Heads are brought up to entries by whoever comes first; the others lose, and do not mind.
+        # Feed heads are updated by whichever request comes first; the others may be refused.
         if status != 200 and action != "UpdateItem":
             raise RuntimeError(f"a bare request was refused: {body[:200]!r}")
 
 
 async def _units(engine: Engine, scale: Scale) -> list[Row]:
-    """The same units however much there is."""
+    """Capacity units of reads, which must not depend on the amount of data."""
     before = await _pages(engine, "small", 1000)
     say(f"{scale.messages:,} messages in one thread on DynamoDB")
     after = await _pages(engine, "large", scale.messages)
@@ -239,7 +245,7 @@ async def _pages(engine: Engine, name: str, messages: int) -> dict[str, float]:
     while (changes := await engine.store.changes(viewer, head, 100)).events:
         head = changes.cursor
     await engine.store.drain()
-    # Who opens the app did not start fifty threads in the last minute.
+    # A later clock, so that the limit on new threads is not reached.
     store = engine.open_store(engine.table, lambda: system_clock() + LATER_MS)
     return {
         "inbox page": await _spent(
@@ -253,7 +259,7 @@ async def _pages(engine: Engine, name: str, messages: int) -> dict[str, float]:
 
 
 async def _fill(engine: Engine, thread_id: str, author: str, count: int) -> None:
-    """As many messages as asked for, written past the store, which then goes on after them."""
+    """Write `count` messages directly into the table, without the store."""
     threads, _ = engine.store.parts
     state = await threads.read(thread_id)
     assert state is not None
@@ -274,7 +280,7 @@ async def _fill(engine: Engine, thread_id: str, author: str, count: int) -> None
         state, last_seq=count, last_message_ms=at_ms, last_message_id=message.id, ver=state.ver + 1
     )
     await engine.table.write(Put(state_item(filled)))
-    threads.forget(thread_id)
+    threads.uncache(thread_id)
 
 
 def _message(thread_id: str, seq: int, author: str, at_ms: int) -> Message:
@@ -294,7 +300,7 @@ def _message(thread_id: str, seq: int, author: str, at_ms: int) -> Message:
 
 
 async def _spent(engine: Engine, work: Awaitable[object]) -> float:
-    """Read units of one operation."""
+    """The read units of one operation."""
     engine.meter.begin_again()
     await work
     return sum(read_units for read_units, _, _ in engine.meter.snapshot().values())

@@ -1,4 +1,4 @@
-"""How many events a second reach a thousand people, against a bare server that only writes them."""
+"""Events per second that reach a thousand people, compared with a bare WebSocket server."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ class Groups:
 
 
 class Tally:
-    """Counts what reaches anybody, and keeps one event to know what they look like."""
+    """Counts all received events, and keeps one as an example."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -64,7 +64,7 @@ class Tally:
         self._all_here.set()
 
     async def settle(self, expected: int) -> None:
-        """Wait until so many events have come, and start anew."""
+        """Wait until `expected` events have arrived, and reset the count."""
         self._expected = expected
         if self.count < expected:
             async with asyncio.timeout(PATIENCE_S):
@@ -102,7 +102,7 @@ def against_bare(rate: Rate, groups: Groups, seconds: float) -> Row:
 
 
 async def _measure(server: Product, groups: Groups, seconds: float) -> Rate:
-    """While one person in each thread writes as fast as it is acknowledged, and until the last
+    """One person in each thread sends as fast as sends are acknowledged; measured until the last
     event has arrived."""
     tally = Tally()
     cursors = await fill.cursors(server.database_url, groups.members)
@@ -128,7 +128,7 @@ async def _open(receivers: Sequence[WebSocketReceiver]) -> None:
 
 
 async def _talk(server: Product, groups: Groups, seconds: float, name: str) -> int:
-    """How many events that makes."""
+    """Send for `seconds`; returns the number of events."""
     ends_s = time.perf_counter() + seconds
     sent = await asyncio.gather(
         *(_write(server, number, groups.size, ends_s, name) for number in groups.numbers)

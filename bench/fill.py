@@ -1,8 +1,8 @@
-"""Data for measurements, made by PostgreSQL itself from numbers: fast, and the same every time."""
+"""Test data that PostgreSQL generates itself: fast, and the same every time."""
 
 import asyncpg
 
-# People u0 … and threads between u(2i) and u(2i+1), each as a start of a conversation leaves it.
+# People u0 … and threads between u(2i) and u(2i+1), as after the start of a conversation.
 PAIRS = """
 with made as (
     select i, 'thr_' || lpad(to_hex(i), 26, '0') as thread_id,
@@ -29,7 +29,7 @@ select 'thr_' || lpad(to_hex(i), 26, '0'), 'u' || 2 * i + side,
 from generate_series($1::int, $2::int) i, generate_series(0, 1) side
 """
 
-# So many messages from the buyer in one thread, with the feed and counts that they leave behind.
+# Messages from the buyer in one thread, with their feed entries and counts.
 MESSAGES = """
 with made as (
     select s, to_timestamp($4::bigint / 1000 + s / 1000.0) as at,
@@ -59,7 +59,7 @@ def thread_id(number: int) -> str:
 
 
 def people(number: int) -> tuple[str, str]:
-    """The two in a thread: buyer, seller."""
+    """The buyer and the seller of a thread."""
     return f"u{2 * number}", f"u{2 * number + 1}"
 
 
@@ -96,7 +96,7 @@ async def epoch(url: str) -> str:
 
 
 async def cursors(url: str, users: list[str]) -> dict[str, str]:
-    """Where each person's feed stands, in the given order."""
+    """The current cursor of each person's feed."""
     connection = await asyncpg.connect(url)
     try:
         rows = await connection.fetch(
@@ -109,7 +109,7 @@ async def cursors(url: str, users: list[str]) -> dict[str, str]:
     return {user: heads[user] for user in users}
 
 
-# Threads of many people, who are in no other.
+# Threads of many people who are in no other thread.
 GROUPS = """
 with made as (
     select i, 'thr_' || lpad(to_hex(i), 26, '0') as thread_id, now() - interval '1 day' as at

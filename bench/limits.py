@@ -1,10 +1,10 @@
-"""What the product is measured against: the same rows written by PostgreSQL with nothing around.
+"""The limits that sends are compared with: the same rows written by PostgreSQL alone.
 
-- The batched limit: plain UNNEST inserts and updates of 50 sends at a time over 2 connections that
-  never meet, without a single check.
-- One statement per send: the same rows by pgbench, 32 clients, prepared.
+- The batched limit: plain UNNEST inserts and updates of 50 sends at a time, without any checks,
+  over 2 connections that use different threads.
+- One statement per send: the same rows by pgbench, with 32 clients and prepared statements.
 
-Both use generic plans: planning anew each time would only make them easier to beat.
+Both use generic plans, because planning each time would make them slower and easier to beat.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from bench import fill
 BATCH = 50
 GENERIC_PLANS = {"enable_hashjoin": "off", "plan_cache_mode": "force_generic_plan"}
 
-# Every row that a send leaves: the message, the thread's counters, two feed entries and heads, two
+# Every row that a send writes: the message, the thread's counters, two feed entries and heads, two
 # inbox rows and the domain event. Threads and people within a batch are distinct.
 SAME_ROWS = """
 with given as materialized (
@@ -59,7 +59,7 @@ with given as materialized (
 select count(*) from made
 """
 
-# The same rows once more, for a single pair that pgbench chooses. $1 … become values.
+# The same rows for a single pair that pgbench chooses. $1 … are replaced by values.
 PGBENCH_SCRIPT = "\\set pair random({first}, {last})\n{statement};\n"
 PGBENCH_VALUES = {
     "$1::text[]": "array['thr_' || lpad(to_hex((:pair)::int), 26, '0')]",

@@ -1,7 +1,7 @@
-"""A load generator on keep-alive connections, small enough not to be what is measured.
+"""A load generator on keep-alive connections, light enough not to limit the measured rates.
 
-Each connection sends its next request when the answer to the last has come; requests are made
-before the clock starts.
+Each connection sends its next request when the last one is answered. Requests are built before the
+clock starts.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Result:
         return percentile(self.latencies_ms, percent)
 
     def require(self, status: int) -> "Result":
-        """A fast error is not a result."""
+        """Raises unless all answers have this status: fast errors must not count as results."""
         if set(self.statuses) != {status}:
             raise RuntimeError(f"expected only {status}, got {self.statuses}")
         return self
@@ -39,7 +39,7 @@ def percentile(values: Iterable[float], percent: float) -> float:
 
 
 def run(port: int, requests: list[bytes], connections: int, warm_up: int = 0) -> Result:
-    """Send all requests over so many connections; the first `warm_up` are not counted."""
+    """Send all requests over `connections` connections; the first `warm_up` are not counted."""
     return uvloop.run(_run(port, requests, connections, warm_up))
 
 
@@ -118,7 +118,7 @@ class _Client(asyncio.Protocol):
 
 
 def request(method: str, path: str, token: str, body: bytes = b"") -> bytes:
-    """One HTTP/1.1 request as it goes over the wire."""
+    """The bytes of one HTTP/1.1 request."""
     lines = [f"{method} {path} HTTP/1.1", "host: bench", f"authorization: Bearer {token}"]
     if body:
         lines += ["content-type: application/json", f"content-length: {len(body)}"]

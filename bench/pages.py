@@ -1,4 +1,4 @@
-"""What a page costs as data grows: the same call on little and on much, in turns."""
+"""How the cost of a page depends on the amount of data: the same call on little and on much."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ FEW, MANY = "few", "many"
 
 
 def pages(server: Product, messages: int, calls: int, numbers: tuple[int, int]) -> list[Row]:
-    """`numbers` are two threads of their own: one for few messages, one for many."""
+    """`numbers` are two separate threads: one for few messages, one for many."""
     small, large = numbers
     start_ms = system_clock() - messages - 60_000
     for number, count in ((small, FEW_MESSAGES), (large, messages)):
@@ -75,7 +75,7 @@ def _growth(
 
 
 def medians(server: Product, requests: Sequence[bytes], calls: int) -> list[float]:
-    """The best median of four turns for each, because a machine's mood changes."""
+    """The best median of four turns for each, because a machine's speed changes."""
     best = [float("inf")] * len(requests)
     for _ in range(4):
         for place, request in enumerate(requests):

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from greenroom.bootstrap import database, jwt_secret
 from greenroom.kernel.clock import system_clock
-from greenroom.platform.auth import sign_token
+from greenroom.platform.tokens.verifying import sign_token
 from greenroom.settings import Settings, load_settings
 
-# The limits are on and evaluated, but far away: a bench has few people who write very much.
+# The limits are evaluated but set very high, because few people send very much here.
 LIMITS = {
     "GREENROOM_LIMIT_SENDS_PER_MINUTE": "60000",
     "GREENROOM_LIMIT_STARTS_PER_HOUR": "1000000",
@@ -61,14 +61,14 @@ def product(workers: int = 1, more: Mapping[str, str] | None = None) -> Iterator
 
 
 def _raise_open_files() -> None:
-    """As many connections as the machine allows, for us and for the server that we start."""
+    """Allow as many open connections as possible, for this process and the server."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @contextmanager
 def _server(environ: dict[str, str], home: Path, workers: int) -> Iterator[tuple[int, int]]:
-    # Into a file: a pipe that nobody reads would fill up and hold up the server.
+    # Into a file: a pipe that is not read would fill up and block the server.
     log = home / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

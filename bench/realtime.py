@@ -1,10 +1,11 @@
-"""The realtime part: how soon and how much is delivered, and what many connections cost.
+"""The realtime part: delay and rate of delivery, and the cost of many connections.
 
-The server, PostgreSQL and the clients share the machine's cores. The crowd of the storm has a
-process of its own; otherwise senders and receivers are in one.
+The server, PostgreSQL and the clients share the machine's cores. The idle clients of `storm.py`
+have a process of their own; otherwise senders and receivers share one.
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench import delivery, fanout, fill, storm
@@ -19,7 +20,7 @@ FASTEST_PER_S = 500
 @dataclass(frozen=True, slots=True)
 class Scale:
     delivery_s: dict[int, float]
-    """How long each rate of sends per second is held in each turn."""
+    """For each rate of sends per second, the length of a turn."""
     groups: Groups
     small_groups: Groups
     fanout_s: float
@@ -42,15 +43,15 @@ QUICK = Scale(
 )
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(scale: Scale) -> Iterator[Row]:
     with product() as server:
         rows, delays, rate = _one_worker(server, scale)
+        yield from rows
     with product(workers=2) as server:
         say("once more with 2 workers")
-        rows += _two_workers(server, scale, delays, rate)
+        yield from _two_workers(server, scale, delays, rate)
     with product() as server:
-        rows += storm.measure(server, scale.storm)
-    return rows
+        yield from storm.measure(server, scale.storm)
 
 
 def _one_worker(server: Product, scale: Scale) -> tuple[list[Row], Delays, Rate]:
@@ -70,7 +71,7 @@ def _one_worker(server: Product, scale: Scale) -> tuple[list[Row], Delays, Rate]
 
 
 def _two_workers(server: Product, scale: Scale, delays: Delays, rate: Rate) -> list[Row]:
-    """Half of the wake-ups then come over the bus."""
+    """With two workers half of the wake-ups come over the bus."""
     _fill(server)
     turn_s = scale.delivery_s[FASTEST_PER_S]
     both = delivery.measure(server, [WEBSOCKET], FASTEST_PER_S, turn_s)[WEBSOCKET]

@@ -1,4 +1,4 @@
-"""People who follow their feed, one client per transport, each acknowledging as a real one does."""
+"""Clients that follow a feed, one per transport. They acknowledge as real clients do."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LONG_POLL_S = 25
 
 
 class Event(msgspec.Struct):
-    """As much of an event as a receiver needs to know it by."""
+    """The part of an event that a receiver needs."""
 
     type: str
     cursor: str = ""
@@ -37,7 +37,7 @@ _page_in = msgspec.json.Decoder(Page).decode
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where somebody connects, and from which place in their feed they go on."""
+    """The server to connect to, and the cursor to continue from."""
 
     port: int
     token: str
@@ -45,7 +45,7 @@ class Seat:
 
 
 class Receiver(Protocol):
-    """Each event's JSON goes to `heard`; an end that nobody wanted goes to `broke`."""
+    """Each event's JSON goes to `heard`; an unexpected end goes to `broke`."""
 
     def __init__(self, seat: Seat, heard: Heard, broke: Broke) -> None: ...
 
@@ -55,7 +55,7 @@ class Receiver(Protocol):
 
 
 class Acks:
-    """Says what has arrived at once, and after that at most once a second."""
+    """Acknowledges the first event at once, and later ones at most once a second."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -142,7 +142,7 @@ class SseReceiver:
 
 
 class LongPollReceiver:
-    """Needs no acknowledgements: asking with a cursor says that everything up to it is here."""
+    """Needs no acknowledgements: the cursor of the next request acknowledges."""
 
     def __init__(self, seat: Seat, heard: Heard, broke: Broke) -> None:
         self._seat = seat

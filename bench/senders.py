@@ -1,7 +1,7 @@
-"""People who send at moments of their own, whatever comes back: an open loop.
+"""Open-loop senders: they send at random times, independent of answers.
 
-Each send's time runs from the moment it was due to be written, also when it then had to wait for a
-connection, so that a server that stalls is not spared the sends that it kept from being made.
+The time of a send runs from the moment when it was due, even if it had to wait for a connection.
+Otherwise a server that stalls would look better, because its stall delays further sends.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ def send_request(token: str, thread_id: str, client_id: str, body: str) -> bytes
 
 
 class Senders:
-    """Sends come at random moments, `per_s` on average: people do not take turns."""
+    """Sends come at random times, `per_s` on average."""
 
     def __init__(self, connections: list[HttpClient], per_s: float, seed: int = 1) -> None:
         self.sends: list[Sent] = []
@@ -53,7 +53,7 @@ class Senders:
     async def run(
         self, requests: Iterable[bytes], began: Callable[[int], None] = lambda _: None
     ) -> None:
-        """`began` is told each send's number just before it goes out."""
+        """`began` gets each send's number just before it is sent."""
         due_s = time.perf_counter()
         async with asyncio.TaskGroup() as group:
             for number, each in enumerate(requests):

@@ -1,4 +1,4 @@
-"""What quiet connections cost, and what those who are inside feel when all others come back."""
+"""The memory of idle connections, and how senders slow down when all idle clients reconnect."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`first` are there before memory is measured, so that what is made once is made."""
+    """`first` clients connect before memory is measured, so that one-time allocations are done."""
 
     people: int
     first: int
@@ -46,7 +46,7 @@ class Course:
 
 
 def measure(server: Product, scale: Scale) -> list[Row]:
-    """On a server that has done nothing yet, whose memory therefore shows what it is used for."""
+    """Needs a fresh server, so that its memory is only that of the connections."""
     say(f"filling {scale.people:,} people")
     pairs = scale.people // 2
     asyncio.run(fill.fill_threads(server.database_url, 0, pairs + SENDERS - 1))
@@ -102,7 +102,7 @@ async def _run_course(server: Product, others: Crowd, scale: Scale, course: Cour
     course.cut_s = time.perf_counter()
     await others.cut()
     await _add_missed(server.database_url, scale.people // 2)
-    # What the cut itself costs is a row of its own.
+    # The cost of the cut itself is a separate row.
     await asyncio.to_thread(_wait_until_noticed, server.port)
     course.back_s = time.perf_counter()
     try:
@@ -136,7 +136,7 @@ def _sends_until_over(server: Product, scale: Scale, course: Course) -> Iterator
 
 
 async def _add_missed(url: str, pairs: int) -> None:
-    """A message in each of their threads, as the product would have left it."""
+    """Insert a message in each thread, as the product would have written it."""
     numbers = range(pairs)
     connection = await asyncpg.connect(url, server_settings=limits.GENERIC_PLANS)
     try:

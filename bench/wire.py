@@ -1,5 +1,5 @@
-"""HTTP, server-sent events and WebSockets from the client's side, each as lean as it can be, so
-that what is measured is the server."""
+"""Minimal clients for HTTP, server-sent events and WebSockets, so that the server is measured and
+not the client."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import httptools
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 LAST = 0x80
 MASKED = 0x80
-# A mask is required; one of zeros leaves the payload as it is.
+# A mask is required; zeros leave the payload unchanged.
 MASK = b"\0\0\0\0"
 
 Heard = Callable[[bytes], None]
@@ -19,7 +19,7 @@ Broke = Callable[[Exception], None]
 
 
 class RefusedError(Exception):
-    """The server did not open the stream, and may have said when to come back."""
+    """The server did not open the stream, and may have said when to try again."""
 
     def __init__(self, status: int, retry_after_s: float | None) -> None:
         super().__init__(f"refused with {status}")
@@ -78,7 +78,7 @@ class HttpClient(asyncio.Protocol):
 
 
 class EventSource(asyncio.Protocol):
-    """Gives the data of each event that has an id: those are the feed's. Ends as `Socket` does."""
+    """Passes on the data of each event with an id, which are the feed's. Ends as `Socket` does."""
 
     def __init__(self, request: bytes, heard: Heard, broke: Broke) -> None:
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -126,7 +126,7 @@ class EventSource(asyncio.Protocol):
 
 
 class Socket(asyncio.Protocol):
-    """A WebSocket. `opened` fails with RefusedError; what ends it later goes to `broke`."""
+    """A WebSocket. `opened` fails with RefusedError; a later end goes to `broke`."""
 
     def __init__(self, request: bytes, heard: Heard, broke: Broke) -> None:
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -140,7 +140,7 @@ class Socket(asyncio.Protocol):
         self._write(TEXT, text)
 
     def cut(self) -> None:
-        """Without a word, as when a network goes."""
+        """Close without a close frame, as if the network was lost."""
         self._broke = _ignore
         if self._transport is not None:
             self._transport.abort()
@@ -170,7 +170,7 @@ class Socket(asyncio.Protocol):
         self.cut()
 
     def _take_frames(self, data: bytes) -> bytes:
-        """What is left of a frame that has not come whole."""
+        """Handle complete frames; returns the bytes of an incomplete one."""
         start, size = 0, len(data)
         while size - start >= 2:
             first, length, body = data[start], data[start + 1], start + 2
@@ -222,4 +222,4 @@ def upgrade(path: str, token: str) -> bytes:
 
 
 def _ignore(_: Exception) -> None:
-    """We ended it ourselves."""
+    """Used after this side has closed the connection."""

@@ -1,83 +1,110 @@
-"""The composition root: the only place that knows which adapter stands behind which port."""
+"""The composition root: chooses the adapter of every port and wires the rooms together."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import asyncpg
 
 from greenroom import __version__
 from greenroom.accounts.actions import Accounts
+from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
-from greenroom.accounts.store_postgres import PostgresAccountStore
 from greenroom.bookings.events import DeliverContract
-from greenroom.cards.catalogue import load_catalogue
-from greenroom.contract import Contract
-from greenroom.conversations.decisions_postgres import PostgresDecisions
-from greenroom.conversations.feeds_postgres import PINNED_PLANS
-from greenroom.conversations.pairs import PairConversations
+from greenroom.bookings.standing import standings_of
+from greenroom.bootstrap_contract import ContractRooms
+from greenroom.bootstrap_files import FileRooms
+from greenroom.cards.catalogue.loading import load_catalogue
+from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
+from greenroom.conversations.dynamodb.store import DynamoConversations
+from greenroom.conversations.dynamodb.upkeep.adapter import DynamoUpkeep
 from greenroom.conversations.people import Profile
-from greenroom.conversations.postings import Postings
-from greenroom.conversations.postings_dynamodb import DynamoPostings
-from greenroom.conversations.postings_postgres import PostgresPostings
-from greenroom.conversations.rest import ConversationsRest
-from greenroom.conversations.rest_inbox import InboxRest
-from greenroom.conversations.simple import SimpleRest
+from greenroom.conversations.polling_api.actions import PairConversations
+from greenroom.conversations.polling_api.rest import SimpleRest
+from greenroom.conversations.postgres.decisions import PostgresDecisions
+from greenroom.conversations.postgres.feeds import PINNED_PLANS
+from greenroom.conversations.postgres.store import PostgresConversations
+from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdates
+from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
+from greenroom.conversations.rest.inbox import InboxRest
+from greenroom.conversations.rest.threads import ConversationsRest
 from greenroom.conversations.store import ConversationStore, Deliver, DomainEvent
-from greenroom.conversations.store_dynamodb import DynamoConversations
-from greenroom.conversations.store_postgres import PostgresConversations
+from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.conversations.upkeep import ConversationUpkeep
-from greenroom.conversations.upkeep_dynamodb import DynamoUpkeep
-from greenroom.conversations.upkeep_postgres import PostgresUpkeep
+from greenroom.files.media.process import MediaRunner
+from greenroom.files.postgres.card_uses import PostgresCardFiles
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.ids import Randomness, system_randomness
-from greenroom.maintenance import Maintenance
-from greenroom.platform.auth import TokenVerifier, check_secret, load_or_create_secret
-from greenroom.platform.bus import Bus, LonelyBus
-from greenroom.platform.bus_postgres import PostgresBus
-from greenroom.platform.dynamodb.embedded import EMBEDDED, EmbeddedDynamoDb
+from greenroom.maintenance import Maintenance, Round
+from greenroom.platform.bus.port import Bus, LonelyBus
+from greenroom.platform.bus.postgres import PostgresBus
 from greenroom.platform.dynamodb.expiry import Expiry
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.table import Table
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.platform.embedded.dynamodb.shared import EMBEDDED, EmbeddedDynamoDb
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from greenroom.platform.embedded.s3.opening import running_blobs
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import Endpoint
-from greenroom.platform.http.openapi import openapi_document
+from greenroom.platform.http.limits import limits_endpoint
 from greenroom.platform.http.problems import known_problems
+from greenroom.platform.http.reference.openapi import openapi_document
 from greenroom.platform.http.standard import standard_endpoints
-from greenroom.platform.postgres import new_pool, unavailable_on_failure
+from greenroom.platform.postgres.connecting import explained
+from greenroom.platform.postgres.pool import new_pool
+from greenroom.platform.tokens.verifying import TokenVerifier, check_secret, load_or_create_secret
 from greenroom.presence.actions import Presence
+from greenroom.presence.dynamodb.store import DynamoPresence
+from greenroom.presence.postgres.store import PostgresPresence
 from greenroom.presence.rest import PresenceRest
 from greenroom.presence.store import PresenceStore
-from greenroom.presence.store_dynamodb import DynamoPresence
-from greenroom.presence.store_postgres import PostgresPresence
 from greenroom.realtime.actions import Realtime
 from greenroom.realtime.asyncapi import asyncapi_endpoint
 from greenroom.realtime.rest import RealtimeRest
 from greenroom.realtime.ws import RealtimeSockets
-from greenroom.settings import Settings
+from greenroom.settings import Settings, server_url
 from greenroom.webapp.files import BUILT, read_files
 from greenroom.webapp.rest import WebAppRest
 
 TITLE = "Greenroom"
-LEAST_LEDGER_CONNECTIONS = 4
-"""The worker keeps one to listen on and one while it leads: with fewer, all would wait for ever."""
+LEAST_LEDGER_CONNECTIONS = 5
+"""The worker keeps two connections to listen and one while it is the leader. With fewer connections
+than this, everything else could wait for ever."""
 
 
 @contextmanager
 def database(settings: Settings) -> Iterator[str]:
-    """The URL of the configured database. Embedded engines run while this is open."""
+    """The URL of the configured database. Starts embedded engines and keeps them running."""
     with ExitStack() as stack:
         if settings.conversations == "dynamodb" and settings.dynamodb_endpoint == EMBEDDED:
             stack.enter_context(EmbeddedDynamoDb(settings.home).using())
+        stack.enter_context(_running_blobs(settings))
         url = settings.database_url
         yield url or stack.enter_context(EmbeddedPostgres(settings.home).using())
 
 
+def _running_blobs(settings: Settings) -> AbstractContextManager[None]:
+    origins = {*settings.allowed_origins, *_own_origins(settings)}
+    return running_blobs(settings.home, settings.blob_place, settings.s3_endpoint, sorted(origins))
+
+
+def _own_origins(settings: Settings) -> list[str]:
+    """Where the server's own pages come from, which also upload to the embedded S3."""
+    if settings.public_url is not None:
+        parts = urlsplit(settings.public_url)
+        return [f"{parts.scheme}://{parts.netloc}"]
+    if settings.port == 0:
+        # The port is known only when the server listens.
+        return ["*"]
+    own = server_url(settings, settings.port)
+    return [own, own.replace("//127.0.0.1:", "//localhost:")]
+
+
 class Rooms:
-    """Everything that runs, put together. Opens and closes with `async with`."""
+    """All rooms, wired together. Opened and closed by `async with`."""
 
     def __init__(
         self,
@@ -88,12 +115,15 @@ class Rooms:
         randomness: Randomness = system_randomness,
         listeners: Sequence[Deliver] = (),
         contract_listeners: Sequence[DeliverContract] = (),
+        media: MediaRunner | None = None,
     ) -> None:
-        """`listeners` are told of all that happens in threads, and `contract_listeners` of all that
-        happens to contracts, at least once and in order each."""
+        """`listeners` get all domain events of threads, and `contract_listeners` those of bookings,
+        payments and cards; each at least once and in order. `media` is there instead of the media
+        process."""
         limits = settings.limits
         self.settings = settings
         self.clock = clock
+        self._database_url = database_url
         self._listeners = listeners
         self.bus: Bus = _bus(settings, database_url)
 
@@ -109,20 +139,33 @@ class Rooms:
         else:
             kept = _on_postgres(parts)
         self._kept = kept
-        self.postings = kept.postings
+        self.thread_updates = kept.thread_updates
         connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
         self._ledger_pool = _pool(settings, database_url, connections)
-        self.contract = Contract(
+        file_pool = _pool(settings, database_url, limits.file_connections, PINNED_PLANS)
+        self._pools = (*kept.pools, self._ledger_pool, file_pool)
+        self.files = FileRooms(
+            *(settings, file_pool, kept.thread_updates, kept.store, kept.upkeep, people),
+            clock=clock,
+            randomness=randomness,
+            media=media,
+        )
+        viewing = self.files.files.viewing
+        self.contract = ContractRooms(
             settings,
             self._ledger_pool,
             load_catalogue(settings.cards),
-            kept.postings,
+            kept.thread_updates,
             kept.store,
             people,
+            PostgresCardFiles(),
+            viewing,
             clock=clock,
             randomness=randomness,
             listeners=contract_listeners,
         )
+        viewing.register_place("crd_", self._sees_card)
+        self.contract.worker.add(self.files.runner(self._ledger_pool))
         self.accounts = Accounts(
             people,
             token_verifier(settings, clock),
@@ -142,6 +185,7 @@ class Rooms:
             limits=limits,
             require_job=settings.require_job,
             show_card=self.contract.cards.renderer.render,
+            attachments=self.files.files,
         )
         self.realtime = Realtime(
             *(self.store, self.conversations, self.presence, self.accounts, self.bus),
@@ -151,46 +195,78 @@ class Rooms:
         )
 
     async def __aenter__(self) -> Self:
-        async with unavailable_on_failure():
-            for pool in (*self._kept.pools, self._ledger_pool):
+        async with explained(self._database_url):
+            for pool in self._pools:
                 await pool
         await self._kept.prepare()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.contract.close()
+        await self.files.close()
         await self.store.close()
-        for pool in (*self._kept.pools, self._ledger_pool):
+        for pool in self._pools:
             await pool.close()
 
+    async def _sees_card(self, viewer: str, thread_id: str, card_id: str) -> bool:
+        """Whoever sees the message of a card sees its files."""
+        message_id = await self.contract.cards.message_id_of(thread_id, card_id)
+        if message_id is None:
+            return False
+        return await self.store.message(viewer, thread_id, message_id) is not None
+
+    def pruning(self) -> Sequence[Round]:
+        """Rounds of maintenance; each deletes a batch of expired data."""
+        return (
+            self.store.prune,
+            self.upkeep.prune_messages,
+            self.presence.prune,
+            self._prune_tickets,
+            self._expire,
+            *self.files.pruning(),
+        )
+
     async def prune(self) -> dict[str, int]:
-        """One round of forgetting what is past its keeping time."""
-        return {
-            **await self.store.prune(),
-            **await self.upkeep.prune_messages(),
-            **await self.presence.prune(),
-            "ticket": await self.accounts.prune_tickets(),
-            "expired": await self._expire(),
-        }
+        """Run each round of `pruning` once."""
+        return {name: count for work in self.pruning() for name, count in (await work()).items()}
 
-    async def _expire(self) -> int:
+    async def _prune_tickets(self) -> dict[str, int]:
+        return {"ticket": await self.accounts.prune_tickets()}
+
+    async def _expire(self) -> dict[str, int]:
         expiry, limit = self._kept.expiry, self.settings.limits.maintenance_batch
-        return 0 if expiry is None else await expiry.delete_expired(limit)
+        return {} if expiry is None else {"expired": await expiry.delete_expired(limit)}
 
-    async def settle(self) -> dict[str, int]:
-        """Finish what a process that is gone has left half done, and hand domain events on."""
-        settled = await self.store.settle()
+    def settling(self) -> Sequence[Round]:
+        """Rounds that finish changes of dead processes, and deliver domain events."""
+        return (self._settle, self._hand_over)
+
+    async def settle(self) -> None:
+        for work in self.settling():
+            await work()
+
+    async def _settle(self) -> dict[str, int]:
+        return {"unsettled": await self.store.settle()}
+
+    async def _hand_over(self) -> dict[str, int]:
         if self._listeners:
             await self.store.hand_over(self._tell_listeners)
-        return {"unsettled": settled}
+        return {}
 
     async def _tell_listeners(self, events: Sequence[DomainEvent]) -> None:
         for deliver in self._listeners:
             await deliver(events)
 
+    async def check_ready(self) -> None:
+        """Raises if this process cannot serve: a store is unreachable, or its feed has stopped."""
+        await self.store.ping()
+        self.realtime.feeds.check_progress()
+
     def endpoints(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
-        """The calls, and the pages of the web app, which are no part of the reference."""
-        return [*self.calls(extra), *WebAppRest(read_files(BUILT)).endpoints()]
+        """All endpoints: the calls, and what is not part of the API's reference: the server's own
+        blobs and the web app."""
+        web_app = WebAppRest(read_files(BUILT), blobs_origin=self.files.blobs.origin)
+        return [*self.calls(extra), *self.files.blob_endpoints(), *web_app.endpoints()]
 
     def calls(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
@@ -202,16 +278,20 @@ class Rooms:
             *PresenceRest(self.presence).endpoints(),
             *SimpleRest(self.conversations).endpoints(),
             *AccountsRest(self.accounts).endpoints(),
-            *self.contract.endpoints(self.conversations),
+            limits_endpoint(limits),
+            *self.contract.endpoints(),
+            *self.files.endpoints(),
             *extra,
         ]
-        standard = standard_endpoints(ours, ready=self.store.ping, title=TITLE, version=__version__)
+        standard = standard_endpoints(
+            ours, ready=self.check_ready, title=TITLE, version=__version__
+        )
         return [*ours, *standard]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What every way of keeping conversations is put together from."""
+    """What both conversation stores are built from."""
 
     settings: Settings
     database_url: str
@@ -224,16 +304,16 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class KeptConversations:
-    """Conversations and all that lies beside them in the same place."""
+    """The conversation store and the other adapters that use the same database."""
 
     store: ConversationStore
     upkeep: ConversationUpkeep
     presence: PresenceStore
-    postings: Postings
+    thread_updates: ThreadUpdates
     pools: Sequence[asyncpg.Pool]
     prepare: Callable[[], Awaitable[None]]
     expiry: Expiry | None = None
-    """Deletes what is past its time, where the engine itself does not."""
+    """Deletes expired items, for engines that do not do so themselves."""
 
 
 def _on_postgres(parts: Parts) -> KeptConversations:
@@ -251,8 +331,11 @@ def _on_postgres(parts: Parts) -> KeptConversations:
         limits=limits,
         wake=parts.wake,
     )
+    thread_updates = PostgresThreadUpdates(
+        clock=parts.clock, randomness=parts.randomness, wake=parts.wake
+    )
     upkeep = PostgresUpkeep(
-        parts.pool,
+        *(parts.pool, standings_of, thread_updates),
         clock=parts.clock,
         randomness=parts.randomness,
         limits=limits,
@@ -260,17 +343,16 @@ def _on_postgres(parts: Parts) -> KeptConversations:
     )
 
     async def prepare() -> None:
-        """Migrations have made the tables."""
+        """Nothing to do: migrations have made the tables."""
 
     pools = (parts.pool, send_pool, feed_pool, ack_pool)
     presence = PostgresPresence(feed_pool, limits=limits)
-    postings = PostgresPostings(clock=parts.clock, randomness=parts.randomness, wake=parts.wake)
-    return KeptConversations(store, upkeep, presence, postings, pools, prepare)
+    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare)
 
 
 def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
-    # Here, because the packages behind it are an extra that others do without.
-    from greenroom.platform.dynamodb.opening import open_client, running_access  # noqa: PLC0415
+    # Imported here, because it needs the optional packages of the extra `dynamodb`.
+    from greenroom.platform.embedded.dynamodb.opening import open_client, running_access  # noqa: PLC0415
 
     settings, limits = parts.settings, parts.settings.limits
     place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
@@ -301,10 +383,12 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     )
     upkeep = DynamoUpkeep(*store.parts)
     presence = DynamoPresence(table, limits=limits)
-    postings = DynamoPostings(store.parts[0], store.decisions, ledger)
+    thread_updates = DynamoThreadUpdates(store.parts[0], store.decisions, ledger)
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
-    return KeptConversations(store, upkeep, presence, postings, (parts.pool,), prepare, expiry)
+    return KeptConversations(
+        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry
+    )
 
 
 def _pool(
@@ -319,21 +403,30 @@ def _pool(
     )
 
 
+async def check_bus(settings: Settings) -> None:
+    """Raises `Unavailable` if NATS is configured and does not answer."""
+    if settings.nats_url is not None:
+        # Here, because its client is loaded only where it is needed.
+        from greenroom.platform.bus.nats import check_server  # noqa: PLC0415
+
+        await check_server(settings.nats_url)
+
+
 def _bus(settings: Settings, database_url: str) -> Bus:
     if settings.nats_url is not None:
-        # With its client comes half a second of imports, which every command would wait for.
-        from greenroom.platform.bus_nats import NatsBus  # noqa: PLC0415
+        # Imported here, because its client takes half a second to import.
+        from greenroom.platform.bus.nats import NatsBus  # noqa: PLC0415
 
         return NatsBus(settings.nats_url, queue_limit=settings.limits.bus_queue)
     if settings.conversations == "dynamodb":
-        # A message passes PostgreSQL by, and so do hints of it.
+        # Messages do not go through PostgreSQL, so NOTIFY cannot announce them. Servers poll.
         return LonelyBus()
     return PostgresBus(database_url, queue_limit=settings.limits.bus_queue)
 
 
 def token_verifier(settings: Settings, clock: Clock) -> TokenVerifier:
     return TokenVerifier(
-        # With published keys alone there is no shared secret, and none is made.
+        # With a JWKS URL alone there is no shared secret, and none is created.
         secret=jwt_secret(settings) if settings.jwt_secret or not settings.jwks_url else None,
         jwks_url=settings.jwks_url,
         audience=settings.jwt_audience,
@@ -353,17 +446,17 @@ def jwt_secret(settings: Settings) -> bytes:
 
 
 def openapi(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> dict[str, Any]:
-    """The reference, as `GET /openapi.json` answers it. Nothing needs to be open for it."""
+    """The OpenAPI document, as `GET /openapi.json` returns it. The rooms need not be open."""
     return openapi_document(
         rooms.calls(extra), title=TITLE, version=__version__, problems=known_problems()
     )
 
 
 def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
-    """The server's app: rooms and maintenance run while it does; `extra` calls beside theirs."""
+    """The ASGI app. It opens the rooms and runs maintenance and the worker. `extra` adds calls."""
     limits = rooms.settings.limits
-    maintenance = Maintenance(rooms.prune, interval_s=limits.maintenance_interval_s)
-    settling = Maintenance(rooms.settle, interval_s=limits.settle_interval_s)
+    maintenance = Maintenance(rooms.pruning(), interval_s=limits.maintenance_interval_s)
+    settling = Maintenance(rooms.settling(), interval_s=limits.settle_interval_s)
 
     async def startup() -> None:
         await rooms.__aenter__()
@@ -389,6 +482,7 @@ def http_app(rooms: Rooms, extra: Sequence[Endpoint] = ()) -> HttpApp:
         on_drain=rooms.realtime.streams.end_all,
         limits=limits,
         allowed_origins=rooms.settings.allowed_origins,
+        is_https=rooms.settings.is_https,
         startup=startup,
         shutdown=shutdown,
         clock=rooms.clock,

@@ -1,7 +1,8 @@
-"""The `greenroom` command. Exit codes: 0 done, 1 it failed and says why, 2 wrong usage.
+"""The `greenroom` command: its subcommands and their options. Open this to add a command.
 
-What a command takes is here, what it does in `commands`, named `module.function`: whoever asks for
-help or made a slip does not wait until the server is loaded.
+Exit codes: 0 done, 1 failed (the message says why), 2 wrong usage, 141 the reader of its output has
+gone. What a command does is in `commands/`, named as `module.function` and imported only when it
+runs, so that `--help` and usage errors do not wait until the server is loaded.
 """
 
 import argparse
@@ -10,9 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from greenroom.commands.pipes import while_somebody_reads
 from greenroom.cost.assumptions import numbers
-from greenroom.kernel.desk import DESKS
 from greenroom.kernel.limits import WORKERS
+from greenroom.kernel.operator_roles import OPERATOR_ROLES
 from greenroom.kernel.text import as_whole
 
 TAG_NAME_CHARACTERS = 128
@@ -20,8 +22,12 @@ TAG_VALUE_CHARACTERS = 256
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    return while_somebody_reads(lambda: _run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
     args = _parser().parse_args(argv)
-    # Only now, for what this loads is the server.
+    # Imported here, because it loads the whole server.
     from greenroom.commands.running import run  # noqa: PLC0415
 
     return run(args)
@@ -49,20 +55,26 @@ def _add_serving(commands: Any) -> None:
         option("--host", help="address to listen on (GREENROOM_HOST, 127.0.0.1)")
         option("--port", type=_whole(0, 65535), help="port, 0: any free (GREENROOM_PORT, 8000)")
         option("--workers", type=_whole(1, WORKERS), help="processes (GREENROOM_WORKERS, 1)")
+        option("--tls-cert", type=_path, metavar="FILE", help="serve HTTPS (GREENROOM_TLS_CERT)")
+        option("--tls-key", type=_path, metavar="FILE", help="… its key (GREENROOM_TLS_KEY)")
         option("--fd", type=int, help=argparse.SUPPRESS)
     option = demo.add_argument
-    option("--seed", type=_whole(0, 10**9), default=1, help="of the sample's chances (1)")
-    option("--messages", type=_whole(1, 10**9), help="generate so many more messages")
-    option("--threads", type=_whole(1, 10**8), help="… in so many threads (1 per 40)")
-    option("--host-port", type=_whole(0, 65535), help="host page's, 0: any free (port + 1)")
-    option("--no-host-page", action="store_true", help="leave the host page out")
+    option("--seed", type=_whole(0, 10**9), default=1, help="of the random numbers (1)")
+    option("--messages", type=_whole(1, 10**9), help="generate this many more messages")
+    option("--threads", type=_whole(1, 10**8), help="… in this many threads (1 per 40)")
+    option(
+        "--host-port", type=_whole(0, 65535), help="port of the host page, 0: any free (port + 1)"
+    )
+    option("--no-host-page", action="store_true", help="do not serve the host page")
     option("--load-only", action="store_true", help="load the sample, then exit")
 
 
 def _add_keys(commands: Any) -> None:
     token = _add(commands, "token", "keys.token", "sign a token for a person")
     token.add_argument("user", help="the user id")
-    token.add_argument("--desk", choices=sorted(DESKS), help="open operator routes in this role")
+    token.add_argument(
+        "--desk", choices=sorted(OPERATOR_ROLES), help="open operator routes in this role"
+    )
     token.add_argument("--hours", type=_whole(1, 8784), default=24, help="how long it lasts (24)")
 
     keys = _add_group(commands, "keys", "API keys of the marketplace's backend")
@@ -94,24 +106,26 @@ def _add_databases(commands: Any) -> None:
         metavar="NAME=VALUE",
         help="tag it, for bills and policies; may be repeated",
     )
-    text = "let every client load anew, after a restore"
+    text = "make every client reload, after a restore"
     _add(group, "new-epoch", "dynamodb.new_epoch", text)
 
 
 def _add_upkeep(commands: Any) -> None:
-    text = "recount everything and say what differs"
+    text = "recount all derived data and report differences"
     check = _add(commands, "check", "upkeep.check", text, as_json=True)
-    check.add_argument("--repair", action="store_true", help="set right what can be")
+    check.add_argument("--repair", action="store_true", help="correct what can be corrected")
 
     users = _add_group(commands, "users", "a person's data")
     text = "write everything about a person as JSON"
     export = _add(users, "export", "upkeep.export_user", text)
     export.add_argument("user", help="the user id")
     export.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
-    text = "remove a person's profile and messages for good"
+    text = "a new folder for the bytes of their files (none are written)"
+    export.add_argument("--files", type=Path, metavar="FOLDER", help=text)
+    text = "remove a person's profile, messages and files for good"
     erase = _add(users, "erase", "upkeep.erase_user", text)
     erase.add_argument("user", help="the user id")
-    erase.add_argument("--yes", action="store_true", help="really; this cannot be undone")
+    erase.add_argument("--yes", action="store_true", help="confirm; this cannot be undone")
 
     threads = _add_group(commands, "threads", "legal holds")
     text = "keep everything in a thread, whatever its age"
@@ -125,9 +139,7 @@ def _add_upkeep(commands: Any) -> None:
     _add(commands, "backup", "upkeep.backup", text).add_argument("file", type=Path)
     restore = _add(commands, "restore", "upkeep.restore", "replace the database by a backup")
     restore.add_argument("file", type=Path)
-    restore.add_argument(
-        "--yes", action="store_true", help="also when the database holds something"
-    )
+    restore.add_argument("--yes", action="store_true", help="also if the database is not empty")
 
 
 def _add_work(commands: Any) -> None:
@@ -136,9 +148,16 @@ def _add_work(commands: Any) -> None:
 
     jobs = _add_group(commands, "jobs", "background work that has failed for good")
     _add(jobs, "list", "worker.list_jobs", "list it and say what to do", as_json=True)
-    replay = _add(jobs, "replay", "worker.replay_jobs", "let it be tried again", as_json=True)
+    replay = _add(jobs, "replay", "worker.replay_jobs", "try it again", as_json=True)
     which = replay.add_mutually_exclusive_group(required=True)
     which.add_argument("--id", help="as listed: a number, or subject/name of a timer")
+    which.add_argument("--all", action="store_true", help="everything that is listed")
+
+    payments = _add_group(commands, "payments", "refunds, releases and payouts that failed")
+    _add(payments, "list", "payments.list_payments", "list them", as_json=True)
+    retry = _add(payments, "retry", "payments.retry_payments", "try them again", as_json=True)
+    which = retry.add_mutually_exclusive_group(required=True)
+    which.add_argument("--id", help="as listed, pay_…")
     which.add_argument("--all", action="store_true", help="everything that is listed")
 
     text = "run a payment provider to try with; no money moves"
@@ -194,6 +213,10 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+def _path(text: str) -> Path:
+    return Path(text).absolute()
 
 
 def _number(least: float, most: float) -> Callable[[str], float]:

@@ -21,11 +21,12 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 
 from greenroom.kernel.limits import Limits
-from greenroom.platform.http.acceptor import Acceptor
 from greenroom.platform.http.app import HttpApp
-from greenroom.platform.http.guard import GuardedProtocol
-from greenroom.platform.http.socket_protocol import SocketProtocol
-from greenroom.platform.http.supervisor import PARENT_PIPE_VARIABLE, Supervisor
+from greenroom.platform.http.connections.acceptor import Acceptor
+from greenroom.platform.http.tls import Certificate, TlsError
+from greenroom.platform.http.uvicorn_internals.guard import GuardedProtocol
+from greenroom.platform.http.uvicorn_internals.websocket import SocketProtocol
+from greenroom.platform.processes.supervisor import PARENT_PIPE_VARIABLE, Supervisor
 
 log = logging.getLogger("greenroom.server")
 
@@ -55,11 +56,20 @@ def serve(
     workers: int = 1,
     limits: Limits | None = None,
     on_ready: OnReady | None = None,
+    certificate: Certificate | None = None,
     worker_command: str = "serve",
 ) -> int:
-    """Serves until told to stop; returns the exit code. Workers run `python -m greenroom …`."""
+    """Serves until told to stop; returns the exit code. Workers run `python -m greenroom …`, and
+    read the certificate themselves."""
     if workers == 1:
-        return serve_one(app_factory, host=host, port=port, limits=limits, on_ready=on_ready)
+        return serve_one(
+            app_factory,
+            host=host,
+            port=port,
+            limits=limits,
+            on_ready=on_ready,
+            certificate=certificate,
+        )
     return supervise(
         partial(_worker_argv, worker_command),
         host=host,
@@ -67,6 +77,7 @@ def serve(
         workers=workers,
         limits=limits,
         on_ready=on_ready,
+        takes_hangup=certificate is not None,
     )
 
 
@@ -82,10 +93,11 @@ def serve_one(
     fd: int | None = None,
     limits: Limits | None = None,
     on_ready: OnReady | None = None,
+    certificate: Certificate | None = None,
 ) -> int:
     """Serves in this process, on `fd` if given (a listening socket that a parent bound)."""
     listener = bind(host, port) if fd is None else socket.socket(fileno=fd)
-    server = _Server(_config(app_factory, limits or Limits()), listener, on_ready)
+    server = _Server(_config(app_factory, limits or Limits()), listener, on_ready, certificate)
     try:
         server.run(sockets=[listener])
     except SystemExit:
@@ -95,13 +107,20 @@ def serve_one(
 
 
 def start_beside(
-    app_factory: AppFactory, listener: socket.socket, *, limits: Limits | None = None
+    app_factory: AppFactory,
+    listener: socket.socket,
+    *,
+    limits: Limits | None = None,
+    certificate: Certificate | None = None,
 ) -> Callable[[], None]:
     """Serves another app, from a thread of its own, until the function that is returned is called.
     Returns when it listens, or has said in the log why it cannot."""
     is_ready = threading.Event()
     server = _Server(
-        _config(app_factory, limits or Limits()), listener, lambda _port: is_ready.set()
+        _config(app_factory, limits or Limits()),
+        listener,
+        lambda _port: is_ready.set(),
+        certificate,
     )
 
     def run() -> None:
@@ -129,13 +148,17 @@ def supervise(
     workers: int,
     limits: Limits | None = None,
     on_ready: OnReady | None = None,
+    takes_hangup: bool = False,
 ) -> int:
-    """Binds, then runs `argv_for_worker(fd)` as each worker until told to stop."""
+    """Binds, then runs `argv_for_worker(fd)` as each worker until told to stop. With `takes_hangup`
+    SIGHUP is passed on to the workers, which then read their certificate again."""
     grace_s = (limits or Limits()).shutdown_grace_s
     listener = bind(host, port)
     # Listening before there is a worker lets connections wait instead of being refused.
     listener.listen(BACKLOG)
-    supervisor = Supervisor(argv_for_worker, listener, workers=workers, grace_s=grace_s)
+    supervisor = Supervisor(
+        argv_for_worker, listener, workers=workers, grace_s=grace_s, takes_hangup=takes_hangup
+    )
     if on_ready is not None:
         on_ready(listener.getsockname()[1])
     return supervisor.run()
@@ -151,11 +174,15 @@ def spare_the_collector() -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises OSError if the port is taken or is no port of ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        # At once, because a port that is only bound can still be taken by another. Who serves on
+        # it sets how many may wait.
+        listener.listen()
     except OSError:
         listener.close()
         raise
@@ -195,8 +222,10 @@ class _Server(uvicorn.Server):
         config: uvicorn.Config,
         listener: socket.socket,
         on_ready: OnReady | None,
+        certificate: Certificate | None = None,
     ) -> None:
         super().__init__(config)
+        self._certificate = certificate
         self._port: int = listener.getsockname()[1]
         self._on_ready = on_ready
 
@@ -207,6 +236,9 @@ class _Server(uvicorn.Server):
             yield
             return
         before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
+        if self._certificate is not None:
+            reload = partial(_reload, self._certificate)
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, reload)
         try:
             yield
         finally:
@@ -226,6 +258,7 @@ class _Server(uvicorn.Server):
             sys.exit(STARTUP_FAILURE)
         app: HttpApp = self.config.loaded_app
         limits = app.limits
+        certificate = self._certificate
         self.servers = []
         for listener in sockets or []:
             acceptor = Acceptor(
@@ -234,6 +267,9 @@ class _Server(uvicorn.Server):
                 per_s=limits.accepts_per_s,
                 at_once=limits.accepts_at_once,
                 backlog=BACKLOG,
+                tls=None if certificate is None else lambda: certificate.context,
+                handshake_s=limits.request_head_s,
+                goodbye_s=limits.unread_close_s,
             )
             acceptor.start()
             self.servers.append(acceptor)  # type: ignore[arg-type]
@@ -271,3 +307,13 @@ class _Server(uvicorn.Server):
         app.begin_drain()
         await super().shutdown(sockets)
         log.info("stopped", extra={"pid": os.getpid()})
+
+
+def _reload(certificate: Certificate, *_: object) -> None:
+    """Handles SIGHUP."""
+    try:
+        certificate.reload()
+    except TlsError as error:
+        log.error("the certificate stays as it was: %s", error)
+    else:
+        log.info("the certificate was read again", extra={"pid": os.getpid()})

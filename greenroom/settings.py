@@ -1,4 +1,5 @@
-"""Configuration: environment variables, all named `GREENROOM_…`, each with a default."""
+"""The configuration: reads and checks the environment variables `GREENROOM_…`. Open this to add a
+setting."""
 
 import os
 import re
@@ -8,13 +9,17 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from greenroom.bookings.model import parse_policy
+from greenroom.bookings.cancellation_policy import parse_policy
+from greenroom.files.media.clamav import parse_url
 from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.limits import WORKERS, Limits
 from greenroom.kernel.text import as_whole
-from greenroom.platform.auth import SECRET_MIN_BYTES, check_jwks_url
-from greenroom.platform.dynamodb.embedded import EMBEDDED
+from greenroom.platform.blobs.place import S3Place, parse_place
+from greenroom.platform.embedded.shared_engine import EMBEDDED
+from greenroom.platform.tokens.jwks import check_jwks_url
+from greenroom.platform.tokens.verifying import SECRET_MIN_BYTES
 
+PREFIX = "GREENROOM_"
 LIMIT_PREFIX = "GREENROOM_LIMIT_"
 STORES = ("postgres", "dynamodb")
 
@@ -40,11 +45,20 @@ SETTINGS = (
         "Address of DynamoDB, or embedded: on this machine; unset: AWS",
         "",
     ),
-    Setting("GREENROOM_DYNAMODB_TABLE", "Its table", "greenroom"),
-    Setting("GREENROOM_DYNAMODB_REGION", "AWS region; unset: as other AWS programs find it", ""),
+    Setting("GREENROOM_DYNAMODB_TABLE", "The table in DynamoDB", "greenroom"),
+    Setting("GREENROOM_DYNAMODB_REGION", "AWS region; unset: from the AWS configuration", ""),
+    Setting(
+        "GREENROOM_BLOBS",
+        "Where files are kept: a folder or s3://bucket/prefix; unset: GREENROOM_HOME/blobs",
+        "",
+    ),
+    Setting("GREENROOM_S3_ENDPOINT", "Address of S3, or embedded: on this machine; unset: AWS", ""),
+    Setting("GREENROOM_S3_REGION", "AWS region of the bucket; unset: from the configuration", ""),
     Setting("GREENROOM_HOST", "Address that `serve` listens on", "127.0.0.1"),
     Setting("GREENROOM_PORT", "Port that `serve` listens on", "8000"),
     Setting("GREENROOM_WORKERS", "Server processes", "1"),
+    Setting("GREENROOM_TLS_CERT", "Certificate chain in PEM, to serve HTTPS; unset: HTTP", ""),
+    Setting("GREENROOM_TLS_KEY", "Private key of the certificate, in PEM", ""),
     Setting(
         "GREENROOM_JWT_SECRET",
         "HS256 secret shared with your backend; unset: made in GREENROOM_HOME/jwt-secret",
@@ -75,9 +89,20 @@ SETTINGS = (
     ),
     Setting(
         "GREENROOM_CANCELLATION_POLICY",
-        "hours of notice:percent refunded, comma-separated, for bookings that bring none",
+        "hours of notice:percent refunded, comma-separated, for bookings without their own",
         "168:100,48:50,0:0",
     ),
+    Setting(
+        "GREENROOM_UNSCANNED_BAND",
+        "Safe-Mode band, 0 to 2, of pictures that no classifier has looked at",
+        "1",
+    ),
+    Setting(
+        "GREENROOM_CLAMAV_URL",
+        "ClamAV that looks at uploads, tcp://host:3310 or unix:///path; unset: built-in rules only",
+        "",
+    ),
+    Setting("GREENROOM_FILES_EXPIRE_DAYS", "Days after which files expire; unset: never", ""),
     Setting("GREENROOM_WORKER", "0: `serve` does no background work; run `greenroom worker`", "1"),
     Setting("GREENROOM_PUBLIC_URL", "Where people reach the server; unset: its own address", ""),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
@@ -104,13 +129,29 @@ class Settings:
     dynamodb_endpoint: str | None = None
     dynamodb_table: str = "greenroom"
     dynamodb_region: str | None = None
+    blobs: Path | S3Place | None = None
+    s3_endpoint: str | None = None
+    s3_region: str | None = None
     cards: Path | None = None
     payments_url: str | None = None
     payments_secret: str | None = field(default=None, repr=False)
     cancellation_policy: str = "168:100,48:50,0:0"
+    unscanned_band: int = 1
+    clamav_url: str | None = None
+    files_expire_days: int | None = None
     worker: bool = True
     public_url: str | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def is_https(self) -> bool:
+        return self.tls_cert is not None
+
+    @property
+    def blob_place(self) -> Path | S3Place:
+        return self.blobs or self.home / "blobs"
 
 
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -135,17 +176,40 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         require_job=_switch("GREENROOM_REQUIRE_JOB", values["GREENROOM_REQUIRE_JOB"]),
         nats_url=_nats_url(values["GREENROOM_NATS_URL"]),
         conversations=_conversations(values["GREENROOM_CONVERSATIONS"]),
-        dynamodb_endpoint=_dynamodb_endpoint(values["GREENROOM_DYNAMODB_ENDPOINT"]),
+        dynamodb_endpoint=_endpoint(
+            "GREENROOM_DYNAMODB_ENDPOINT", values["GREENROOM_DYNAMODB_ENDPOINT"]
+        ),
         dynamodb_table=_dynamodb_table(values["GREENROOM_DYNAMODB_TABLE"]),
-        dynamodb_region=_dynamodb_region(values["GREENROOM_DYNAMODB_REGION"]),
+        dynamodb_region=_region("GREENROOM_DYNAMODB_REGION", values["GREENROOM_DYNAMODB_REGION"]),
+        blobs=_blobs(values["GREENROOM_BLOBS"]),
+        s3_endpoint=_endpoint("GREENROOM_S3_ENDPOINT", values["GREENROOM_S3_ENDPOINT"]),
+        s3_region=_region("GREENROOM_S3_REGION", values["GREENROOM_S3_REGION"]),
         cards=_folder("GREENROOM_CARDS", values["GREENROOM_CARDS"]),
         payments_url=_web_address("GREENROOM_PAYMENTS_URL", values["GREENROOM_PAYMENTS_URL"]),
         payments_secret=_payments_secret(values["GREENROOM_PAYMENTS_SECRET"]),
         cancellation_policy=_cancellation_policy(values["GREENROOM_CANCELLATION_POLICY"]),
+        clamav_url=_clamav_url(values["GREENROOM_CLAMAV_URL"]),
+        unscanned_band=_number(
+            "GREENROOM_UNSCANNED_BAND", values["GREENROOM_UNSCANNED_BAND"], least=0, most=2
+        ),
+        files_expire_days=_days(
+            "GREENROOM_FILES_EXPIRE_DAYS", values["GREENROOM_FILES_EXPIRE_DAYS"]
+        ),
         worker=_switch("GREENROOM_WORKER", values["GREENROOM_WORKER"]),
         public_url=_web_address("GREENROOM_PUBLIC_URL", values["GREENROOM_PUBLIC_URL"]),
+        tls_cert=_file(values["GREENROOM_TLS_CERT"]),
+        tls_key=_file(values["GREENROOM_TLS_KEY"]),
         limits=_limits(environ),
     )
+
+
+def server_url(settings: Settings, port: int) -> str:
+    """Where this machine reaches the server that listens on `port`."""
+    host = settings.host
+    if host in ("0.0.0.0", "::"):  # noqa: S104 (compared only)
+        host = "127.0.0.1"
+    scheme = "https" if settings.is_https else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def describe(environ: Mapping[str, str] = os.environ) -> list[dict[str, str]]:
@@ -158,7 +222,8 @@ def describe(environ: Mapping[str, str] = os.environ) -> list[dict[str, str]]:
     limits = _limits(environ)
     for limit in fields(Limits):
         value = str(getattr(limits, limit.name))
-        rows.append({"name": limit_variable(limit.name), "value": value, "description": "limit"})
+        text = limit.metadata["text"]
+        rows.append({"name": limit_variable(limit.name), "value": value, "description": text})
     return rows
 
 
@@ -167,7 +232,17 @@ def limit_variable(name: str) -> str:
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    """A misspelt limit that changes nothing would be found out too late."""
+    """Refuse misspelt variables, which would otherwise be ignored without notice. Variables of ours
+    that resemble no setting are of other programs, such as the tests."""
+    settings = {each.name.removeprefix(PREFIX): each.name for each in SETTINGS}
+    for name in environ:
+        rest = name.removeprefix(PREFIX)
+        if name.startswith(LIMIT_PREFIX) or rest in (name, *settings):
+            continue
+        for meant in get_close_matches(rest, settings, n=1, cutoff=0.8):
+            raise SettingsError(
+                f"{name} is not a setting. Did you mean {settings[meant]}? Unset {name}."
+            )
     known = [limit_variable(each.name) for each in fields(Limits)]
     for name in environ:
         if name.startswith(LIMIT_PREFIX) and name not in known:
@@ -196,6 +271,10 @@ def _number(name: str, text: str, *, least: int, most: int) -> int:
     return number
 
 
+def _days(name: str, text: str) -> int | None:
+    return _number(name, text, least=1, most=36_500) if text else None
+
+
 def _switch(name: str, text: str) -> bool:
     if text not in ("0", "1"):
         raise SettingsError(f"{name} takes 1 or 0, not {text[:40]!r}.")
@@ -203,12 +282,12 @@ def _switch(name: str, text: str) -> bool:
 
 
 def _database_url(text: str) -> str | None:
-    """Checked here, because what others say about a wrong address can quote its password."""
+    """Checked here, because the driver's message about a wrong address can contain its password."""
     if not text:
         return None
     try:
         parts = urlsplit(text)
-        # Several hosts, as of a primary and its standby, are separated by commas.
+        # Several hosts, such as a primary and its standby, are separated by commas.
         for host in parts.netloc.rpartition("@")[2].split(","):
             _ = urlsplit(f"//{host}").port
         parse_qs(parts.query, strict_parsing=bool(parts.query))
@@ -225,7 +304,7 @@ def _database_url(text: str) -> str | None:
 
 
 def _nats_url(text: str) -> str | None:
-    """One address or several with commas between them; a password in it is never repeated."""
+    """One address, or several separated by commas. Messages never contain its password."""
     for each in filter(None, (part.strip() for part in text.split(","))):
         try:
             parts = urlsplit(each)
@@ -249,7 +328,17 @@ def _conversations(text: str) -> str:
     return text
 
 
-def _dynamodb_endpoint(text: str) -> str | None:
+def _blobs(text: str) -> Path | S3Place | None:
+    try:
+        return parse_place(text) if text else None
+    except ValueError:
+        raise SettingsError(
+            "GREENROOM_BLOBS takes a folder, or s3://bucket or s3://bucket/prefix with names of "
+            f"A-Z a-z 0-9 . _ -, not {text[:80]!r}."
+        ) from None
+
+
+def _endpoint(name: str, text: str) -> str | None:
     if text in ("", EMBEDDED):
         return text or None
     address = text.rstrip("/")
@@ -260,12 +349,11 @@ def _dynamodb_endpoint(text: str) -> str | None:
     except ValueError:
         right = False
     else:
-        # A path would not be signed, and credentials come from AWS's own places.
+        # A path would not be signed, and credentials come from AWS's own configuration.
         right = right and address == f"{parts.scheme}://{parts.netloc}" and "@" not in address
     if not right:
         raise SettingsError(
-            "GREENROOM_DYNAMODB_ENDPOINT takes http://host:port, https://host or embedded; unset "
-            "it to use AWS."
+            f"{name} takes http://host:port, https://host or embedded; unset it to use AWS."
         )
     return address
 
@@ -279,12 +367,15 @@ def _dynamodb_table(text: str) -> str:
     return text
 
 
-def _dynamodb_region(text: str) -> str | None:
+def _region(name: str, text: str) -> str | None:
     if not re.fullmatch(r"[a-z0-9-]{0,40}", text):
-        raise SettingsError(
-            f"GREENROOM_DYNAMODB_REGION takes a region such as eu-central-1, not {text[:40]!r}."
-        )
+        raise SettingsError(f"{name} takes a region such as eu-central-1, not {text[:40]!r}.")
     return text or None
+
+
+def _file(text: str) -> Path | None:
+    """Read when the server starts, because commands that only look at the database need none."""
+    return Path(text).absolute() if text else None
 
 
 def _folder(name: str, text: str) -> Path | None:
@@ -302,13 +393,22 @@ def _web_address(name: str, text: str) -> str | None:
         parts = urlsplit(address)
         _ = parts.port
         right = parts.scheme in ("http", "https") and bool(parts.hostname)
-        # Paths are put behind it, and a password in it would be shown.
+        # Paths are appended to it, and a password in it would be shown.
         right = right and address.isprintable() and not set(address) & set("@?# ")
     except ValueError:
         right = False
     if text and not right:
         raise SettingsError(f"{name} takes an address such as https://example.com.")
     return address or None
+
+
+def _clamav_url(text: str) -> str | None:
+    try:
+        if text:
+            parse_url(text)
+    except ValueError as error:
+        raise SettingsError(f"GREENROOM_CLAMAV_URL {error}, not {text[:40]!r}.") from None
+    return text or None
 
 
 def _payments_secret(text: str) -> str | None:
@@ -350,7 +450,8 @@ def _jwks_url(text: str) -> str | None:
 
 
 def _origin(text: str) -> str:
-    """As browsers send it, or it would never match: scheme, host, and a port if unusual."""
+    """Scheme, host, and the port if it is not the default. It must be written as browsers send it,
+    or it would never match."""
     origin = text.rstrip("/")
     scheme, separator, host = origin.partition("://")
     plain = origin.isascii() and origin == origin.lower() and not set(host) & set("/?#@ ")

@@ -1,30 +1,34 @@
-"""The worker: carries out payments, runs timers, hands on events, and forgets what is past.
+"""The worker: carries out payments, processes files, runs timers, hands on events, and deletes what
+is past its keeping time.
 
-Several may run, each with its own jobs. Of what must happen in order, timers and events, one at a
-time does a round: whoever holds a lock in the database.
+Several workers may run at the same time and share the tasks. Timers and events must happen in
+order: one worker at a time does a round of them, the one that holds a lock in the database.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 from asyncpg import Pool
 from prometheus_client import Gauge
 
 from greenroom.bookings.events import ContractEvents, DeliverContract
-from greenroom.bookings.running import PaymentRunner
-from greenroom.bookings.timers import TIMER_BACKOFF, RunTimer, Timers
+from greenroom.bookings.money.running import PaymentRunner
+from greenroom.bookings.timers import TIMER_BACKOFF, RunTimer, timer_handler
+from greenroom.bookings.transactions import PAYMENT, TIMER
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
-from greenroom.platform.answers_postgres import PRUNE_KEYS
 from greenroom.platform.backoff import Backoff
-from greenroom.platform.buckets_postgres import PRUNE_BUCKETS
-from greenroom.platform.jobs import Jobs, enqueue
-from greenroom.platform.postgres import PASSING_FAILURES, unavailable_on_failure
+from greenroom.platform.metrics import BACKGROUND_FAILURES
+from greenroom.platform.postgres.kept_answers import PRUNE_KEYS
+from greenroom.platform.postgres.pool import PASSING_FAILURES, unavailable_on_failure
+from greenroom.platform.postgres.rate_buckets import PRUNE_BUCKETS
+from greenroom.platform.tasks.runner import TaskRunner
+from greenroom.platform.tasks.table import Task, enqueue
 
-PAYMENT_JOB = "payment"
 CONFIRM_WAIT_S = 5.0
 ROUND_S = 5.0
 FORGOTTEN_MS = 60_000
@@ -34,26 +38,33 @@ DAY_MS = 24 * 60 * 60 * 1000
 # Any number will do, as long as every worker takes the same one.
 LEADER_LOCK = 4_736_251_986
 
-# Should not happen: a payment is committed with its job.
+# Should not happen: a payment is committed with its task.
 FORGOTTEN_PAYMENTS = """
 select p.payment_id from payment p
 where p.state = 'queued' and p.created_at < $1
-    and not exists (select from pgqueuer q
-                    where q.entrypoint = $2 and q.payload = convert_to(p.payment_id, 'UTF8'))
+    and not exists (select from task t where t.kind = $2 and t.key = p.payment_id)
 order by p.created_at limit $3
 """
 
-# What waits, and how long it has: each by an index of what is still to be done.
+# What waits, and since when: each part by an index of what is still to be done.
 WAITING = """
-select (select count(*) from pgqueuer where status = 'failed')
-        + (select count(*) from timer where failure is not null) as dead,
+select (select count(*) from task where is_dead) as dead,
     (select min(created_at) from payment where state = 'queued') as payment_since,
-    (select min(due_at) from timer where failure is null and due_at <= $1) as timer_since
+    (select count(*) from payment
+        where state = 'failed' and again is null and operation in ('refund', 'release', 'payout')
+            and failure_code is distinct from 'stopped') as failed_payments,
+    (select min(due_at) from task
+        where kind = $2 and not is_dead and due_at <= $1) as timer_since
 """
 
 DEAD = Gauge(
     "greenroom_dead_letters",
     "Jobs and timers that wait for a person: `greenroom jobs list`",
+    multiprocess_mode="max",
+)
+FAILED_PAYMENTS = Gauge(
+    "greenroom_failed_payments",
+    "Refunds, releases and payouts that failed and wait for a person: `greenroom payments list`",
     multiprocess_mode="max",
 )
 OLDEST_PAYMENT = Gauge(
@@ -69,12 +80,14 @@ OLDEST_TIMER = Gauge(
 
 log = logging.getLogger("greenroom.worker")
 
+T = TypeVar("T")
+
 
 class Worker:
     def __init__(
         self,
         pool: Pool,
-        jobs: Jobs,
+        tasks: TaskRunner,
         runner: PaymentRunner,
         *,
         timers: Mapping[str, RunTimer],
@@ -82,44 +95,59 @@ class Worker:
         limits: Limits,
         listeners: Sequence[DeliverContract] = (),
         timer_backoff: Backoff = TIMER_BACKOFF,
+        at_start: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`timers` says who runs the timers of which subjects, such as `leg_`."""
-        self.jobs = jobs
+        """`timers` says who runs the timers of which subjects, such as `leg_`. `at_start` is done
+        once before anything else, by the worker that leads."""
+        self.tasks = tasks
+        self._runners = [tasks]
         self._pool = pool
         self._runner = runner
-        self._timers = Timers(pool, timers, clock=clock, backoff=timer_backoff)
         self._events = ContractEvents(pool, listeners)
         self._clock = clock
         self._limits = limits
         self._prunes_at_ms = 0
+        self._at_start = at_start
         self._stopping = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
-        jobs.handle(PAYMENT_JOB, runner.run)
+        self._loops: list[asyncio.Task[None]] = []
+        tasks.register(PAYMENT, self._run_payment)
+        tasks.register_in_order(TIMER, timer_handler(timers), backoff=timer_backoff)
+
+    def add(self, tasks: TaskRunner) -> None:
+        """Run these as well, beside the others: slow tasks of one kind hold up no payment."""
+        self._runners.append(tasks)
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self.jobs.run()), asyncio.create_task(self._go_round())]
+        self._loops = [asyncio.create_task(each.run()) for each in self._runners]
+        self._loops.append(asyncio.create_task(self._go_round()))
 
     async def stop(self) -> None:
-        """Begin nothing new, let what runs come to its end for a while, and give back the rest."""
+        """Begin nothing new, wait a while for what runs, and give back the rest."""
         self._stopping.set()
-        self.jobs.stop()
-        await asyncio.gather(*self._tasks)
-        self._tasks = []
+        for each in self._runners:
+            each.stop()
+        await asyncio.gather(*self._loops)
+        self._loops = []
         await self._runner.close()
 
     async def run_payments(self, payment_ids: Sequence[str]) -> None:
-        """Carry these out now, for somebody who waits for them; but nobody waits for long. Their
-        jobs do whatever could not be done."""
+        """Carry these out now, for a caller who waits for them, but not for long. Their tasks do
+        whatever could not be done."""
         await self._runner.run_now(payment_ids, wait_s=CONFIRM_WAIT_S)
+
+    async def _run_payment(self, task: Task) -> None:
+        await self._runner.run(task.key)
 
     async def run_until_idle(self) -> None:
         """Do everything that there is to do at the clock's time, without waiting for any pause."""
         done = 1
         while done:
-            done = await self.jobs.drain()
+            done = sum([await each.drain() for each in self._runners])
             async with self._leading() as is_leading:
                 if is_leading:
-                    done += await self._timers.run_due(self._limits.timer_batch, at_once=True)
+                    done += await self.tasks.run_in_order(
+                        TIMER, self._limits.timer_batch, draining=True
+                    )
                     done += await self._events.hand_over()
 
     async def _go_round(self) -> None:
@@ -140,14 +168,17 @@ class Worker:
         async with self._leading() as is_leading:
             if not is_leading:
                 return ROUND_S
-            ran = await self._timers.run_due(self._limits.timer_batch)
-            await self._take_up_forgotten()
-            await self._prune_in_time()
-            handed = await self._events.hand_over()
-            await self._measure()
+            if self._at_start is not None:
+                await self._at_start()
+                self._at_start = None
+            ran = await _apart(self.tasks.run_in_order(TIMER, self._limits.timer_batch), "timers")
+            await _apart(self._take_up_forgotten(), "forgotten")
+            await _apart(self._prune_in_time(), "prune")
+            handed = await _apart(self._events.hand_over(), "events")
+            await _apart(self._measure(), "measure")
         if ran == self._limits.timer_batch or handed:
             return 0.0
-        due_ms = await self._timers.next_due_ms()
+        due_ms = await self.tasks.next_due_ms(TIMER)
         return ROUND_S if due_ms is None else min(ROUND_S, (due_ms - self._clock()) / 1000)
 
     @asynccontextmanager
@@ -167,17 +198,18 @@ class Worker:
     async def _take_up_forgotten(self) -> None:
         before_ms = self._clock() - FORGOTTEN_MS
         async with self._pool.acquire() as conn, conn.transaction():
-            rows = await conn.fetch(FORGOTTEN_PAYMENTS, before_ms, PAYMENT_JOB, FORGOTTEN_PER_ROUND)
+            rows = await conn.fetch(FORGOTTEN_PAYMENTS, before_ms, PAYMENT, FORGOTTEN_PER_ROUND)
             for row in rows:
                 told = {"subject": row["payment_id"]}
-                log.error("a payment had no job; it has one now", extra=told)
-                await enqueue(conn, PAYMENT_JOB, row["payment_id"])
+                log.error("a payment had no task; it has one now", extra=told)
+                await enqueue(conn, PAYMENT, row["payment_id"], due_ms=self._clock())
 
     @unavailable_on_failure()
     async def _measure(self) -> None:
         now_ms = self._clock()
-        [row] = await self._pool.fetch(WAITING, now_ms)
+        [row] = await self._pool.fetch(WAITING, now_ms, TIMER)
         DEAD.set(row["dead"])
+        FAILED_PAYMENTS.set(row["failed_payments"])
         for gauge, since_ms in (
             (OLDEST_PAYMENT, row["payment_since"]),
             (OLDEST_TIMER, row["timer_since"]),
@@ -193,21 +225,32 @@ class Worker:
                 log.info("pruned", extra={"job": what, "count": count})
 
     async def prune(self) -> dict[str, int]:
-        """Forget a bounded amount of what is past its keeping time."""
+        """Delete a bounded amount of what is past its keeping time."""
         batch = self._limits.maintenance_batch
         before_ms = self._clock() - self._limits.outbox_kept_days * DAY_MS
         keys_before_ms = self._clock() - self._limits.idempotency_kept_days * DAY_MS
         async with unavailable_on_failure():
-            log_rows = await self.jobs.prune(batch)
-            # Where conversations are kept elsewhere, nobody else forgets the ledger's own.
+            # Where conversations are kept elsewhere, nobody else deletes the ledger's own.
             keys = await self._pool.execute(PRUNE_KEYS, keys_before_ms, batch)
             buckets = await self._pool.execute(PRUNE_BUCKETS, self._clock(), batch)
         return {
             **await self._events.prune(before_ms, batch),
-            "job_log": log_rows,
             "idempotency_key": _count(keys),
             "rate_limit": _count(buckets),
         }
+
+
+async def _apart(work: Awaitable[T], name: str) -> T | None:
+    """One part of a round that fails keeps no other from its turn; a database that is away ends
+    the round."""
+    try:
+        return await work
+    except (Unavailable, *PASSING_FAILURES):
+        raise
+    except Exception:
+        BACKGROUND_FAILURES.labels(name).inc()
+        log.exception("a part of the worker's round failed", extra={"job": name})
+        return None
 
 
 def _count(status: str) -> int:

@@ -1,4 +1,4 @@
-"""What each variable means, and what is said about a value that cannot be used."""
+"""The meaning of each variable, and the messages for invalid values."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from greenroom.kernel.limits import Limits
+from greenroom.platform.blobs.place import S3Place
 from greenroom.settings import (
     SETTINGS,
     Settings,
@@ -58,6 +59,13 @@ def test_nothing_needs_to_be_set() -> None:
         ("DYNAMODB_ENDPOINT", "https://db.example", "dynamodb_endpoint", "https://db.example"),
         ("DYNAMODB_TABLE", "chat.test_1-a", "dynamodb_table", "chat.test_1-a"),
         ("DYNAMODB_REGION", "eu-central-1", "dynamodb_region", "eu-central-1"),
+        ("BLOBS", "/srv/blobs", "blobs", Path("/srv/blobs")),
+        ("BLOBS", "here", "blobs", Path.cwd() / "here"),
+        ("BLOBS", "s3://shop-files", "blobs", S3Place("shop-files")),
+        ("BLOBS", "s3://shop.files/a/b-1/", "blobs", S3Place("shop.files", "a/b-1/")),
+        ("S3_ENDPOINT", "embedded", "s3_endpoint", "embedded"),
+        ("S3_ENDPOINT", "http://minio:9000/", "s3_endpoint", "http://minio:9000"),
+        ("S3_REGION", "eu-central-1", "s3_region", "eu-central-1"),
         ("CARDS", "/", "cards", Path("/")),
         ("CARDS", ".", "cards", Path.cwd()),
         ("PAYMENTS_URL", "https://pay.example/gate/", "payments_url", "https://pay.example/gate"),
@@ -69,6 +77,8 @@ def test_nothing_needs_to_be_set() -> None:
         ("WORKER", "1", "worker", True),
         ("PUBLIC_URL", "https://chat.example/", "public_url", "https://chat.example"),
         ("PUBLIC_URL", "http://[::1]:8000", "public_url", "http://[::1]:8000"),
+        ("TLS_CERT", "/etc/tls/chain.pem", "tls_cert", Path("/etc/tls/chain.pem")),
+        ("TLS_KEY", "key.pem", "tls_key", Path.cwd() / "key.pem"),
         ("ACCESS_LOG", "1", "access_log", True),
         ("ACCESS_LOG", "0", "access_log", False),
     ],
@@ -125,6 +135,13 @@ def test_every_usual_form_of_database_address_is_taken(url: str) -> None:
         ("DYNAMODB_TABLE", "no", "takes 3 to 255 characters"),
         ("DYNAMODB_TABLE", "a table", "not 'a table'"),
         ("DYNAMODB_REGION", "Frankfurt", "such as eu-central-1"),
+        ("BLOBS", "s3://", "takes a folder, or s3://bucket"),
+        ("BLOBS", "s3://Shop", "takes a folder, or s3://bucket"),
+        ("BLOBS", "s3://shop/../other", "takes a folder, or s3://bucket"),
+        ("BLOBS", "s3://shop/a b", "takes a folder, or s3://bucket"),
+        ("BLOBS", "https://shop.example", "takes a folder, or s3://bucket"),
+        ("S3_ENDPOINT", "minio:9000", "takes http://host:port"),
+        ("S3_REGION", "Frankfurt", "such as eu-central-1"),
         ("CARDS", "/no/such/folder", "there is none at '/no/such/folder'"),
         ("CARDS", __file__, "takes a folder"),
         ("PAYMENTS_URL", "pay.example", "such as https://example.com"),

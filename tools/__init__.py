@@ -1,4 +1,5 @@
-"""What `make browser`, `make screenshots` and `make lighthouse` run.
+"""Programs behind `make` targets: screenshots, Lighthouse, limits, tests at other times.
 
-Tests and the bench find Chromium, the built web app and the sample's server here too.
+Tests and the bench also use this package to find Chromium, to build the web app and to run the
+demo.
 """

@@ -1,4 +1,4 @@
-"""Chromium without a window, driven by Playwright. `make browser` sees to it that there is one."""
+"""Finds, installs and starts a headless Chromium for Playwright. `make browser` installs one."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Browser, async_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-"""As distributions call it, in the order in which they are tried."""
+"""The names of the program in distributions, in the order in which they are tried."""
 
 
 class ChromiumError(Exception):
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def install_chromium() -> None:
-    """By apt where that is possible; else Playwright's own."""
+    """Install it with apt if possible, else Playwright's own."""
     if os.geteuid() == 0 and shutil.which("apt-get") is not None:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
@@ -44,7 +44,7 @@ def install_chromium() -> None:
 
 
 async def find_chromium() -> str:
-    """The one that was named, else the system's, else Playwright's. Raises ChromiumError."""
+    """The path in GREENROOM_CHROMIUM, the system's, or Playwright's. Raises ChromiumError."""
     given = os.environ.get("GREENROOM_CHROMIUM")
     systems = (shutil.which(name) for name in NAMES)
     return given or next(filter(None, systems), None) or await _of_playwright()
@@ -59,7 +59,7 @@ async def _of_playwright() -> str:
 
 
 def flags() -> list[str]:
-    """For one that does nothing by itself on the network."""
+    """Flags that stop Chromium's own network traffic."""
     calm = [
         "--disable-gpu",
         "--no-first-run",
@@ -67,7 +67,7 @@ def flags() -> list[str]:
         "--disable-component-update",
         "--disable-sync",
     ]
-    # Root has no sandbox to offer, and Chromium says so by ending.
+    # As root Chromium refuses to start with its sandbox.
     return ["--no-sandbox", *calm] if os.geteuid() == 0 else calm
 
 

@@ -1,4 +1,4 @@
-"""`greenroom demo` as a process of its own, with the addresses that it tells when it is ready."""
+"""Runs `greenroom demo` as a process, and reads the addresses that it prints."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 import httpx
 
@@ -28,23 +28,23 @@ Json = dict[str, Any]
 
 
 class DemoError(Exception):
-    """The demo did not start; what it said follows."""
+    """The demo did not start; the message contains its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
     url: str
     host_url: str
-    """Of the marketplace's page, which is another origin."""
+    """The address of the host page, which is another origin."""
     settings: Settings
     log: Path
 
     def token(self, user_id: str) -> str:
-        """Of one of the sample's people, or of somebody new."""
+        """A token of one of the sample's people, or of a new person."""
         return person_token(self.settings, user_id, system_clock)
 
     def call(self, user_id: str, method: str, path: str, json: Json | None = None) -> Json:
-        """What the API answers that person. Raises httpx.HTTPStatusError."""
+        """Call the API as that person and return the answer. Raises httpx.HTTPStatusError."""
         headers = {"authorization": f"Bearer {self.token(user_id)}"}
         answer = httpx.request(
             method, self.url + path, json=json, headers=headers, timeout=PATIENCE_S
@@ -53,26 +53,46 @@ class Demo:
         return body
 
     def complaints(self) -> list[str]:
-        """What it logged as its own mistakes."""
+        """The errors in the demo's log."""
         return [line for line in self.log.read_text().splitlines() if '"level":"error"' in line]
 
 
+class Process(Protocol):
+    def poll(self) -> int | None: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class Start(Protocol):
+    def __call__(self, *arguments: str, given: Mapping[str, str], output: IO[bytes]) -> Process: ...
+
+
+def start_program(*arguments: str, given: Mapping[str, str], output: IO[bytes]) -> Process:
+    """`given` are environment variables."""
+    others = {name: text for name, text in os.environ.items() if "GREENROOM" not in name}
+    return subprocess.Popen(
+        [sys.executable, "-m", "greenroom", *arguments],
+        env={**others, **given},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+    )
+
+
 @contextmanager
-def run_demo(environment: Mapping[str, str] | None = None) -> Iterator[Demo]:
-    """In a new home that is gone afterwards; with `GREENROOM_DATABASE_URL` on that database."""
-    # The embedded PostgreSQL does not run as root, and must be able to enter.
+def run_demo(
+    environment: Mapping[str, str] | None = None, start: Start = start_program
+) -> Iterator[Demo]:
+    """Run it in a temporary home. With `GREENROOM_DATABASE_URL` it uses that database."""
+    # The embedded PostgreSQL does not run as root and needs access to the folder.
     home = Path(tempfile.mkdtemp(prefix="greenroom-demo-"))
     home.chmod(0o755)
-    others = {name: text for name, text in os.environ.items() if "GREENROOM" not in name}
     log = home / "demo.log"
+    given = {**(environment or {}), "GREENROOM_HOME": str(home)}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "greenroom", "demo", "--port", "0", "--host-port", "0"],
-            env={**others, **(environment or {}), "GREENROOM_HOME": str(home)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
+        process = start("demo", "--port", "0", "--host-port", "0", given=given, output=output)
     try:
         box = _read_box(process, log)
         settings = load_settings({"GREENROOM_HOME": str(home)})
@@ -83,7 +103,7 @@ def run_demo(environment: Mapping[str, str] | None = None) -> Iterator[Demo]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _read_box(process: "subprocess.Popen[bytes]", log: Path) -> str:
+def _read_box(process: Process, log: Path) -> str:
     deadline_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline_s:
         said = log.read_text()
@@ -96,5 +116,5 @@ def _read_box(process: "subprocess.Popen[bytes]", log: Path) -> str:
 def _find(name: str, end: str, box: str) -> str:
     found = re.search(rf"^ *{name} +(http://\S+?){end}$", box, re.MULTILINE)
     if found is None:
-        raise DemoError(f"It does not tell its {name}:\n{box}")
+        raise DemoError(f"Its output has no {name}:\n{box}")
     return found[1]

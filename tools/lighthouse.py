@@ -1,7 +1,7 @@
 """`make lighthouse`: performance and accessibility of the web app's pages, as Lighthouse sees them.
 
-It prints and does not judge: the scores of performance depend on the machine. They also differ from
-run to run, so that each page is measured several times, and the run in the middle counts.
+It only prints the scores and never fails because of them: performance depends on the machine. As
+scores differ between runs, each page is measured several times and the median run counts.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ PATIENCE_S = 120
 
 
 class LighthouseError(Exception):
-    """It could not measure a page."""
+    """Lighthouse could not measure a page."""
 
 
 @dataclass(frozen=True, slots=True)

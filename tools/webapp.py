@@ -1,4 +1,4 @@
-"""The built web app, for whoever needs it and was not started by `make`."""
+"""Builds the web app for tests and tools that were not started by `make`."""
 
 import fcntl
 import os
@@ -8,30 +8,42 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-STAMP = ".venv/.installed"
+STAMPS = (".venv/.runnable", ".venv/.installed")
 PATIENCE_S = 600
 
 
 class BuildError(Exception):
-    """`make web` has failed; what it said follows."""
+    """`make` has failed; the message contains its output."""
+
+
+EXAMPLES = "web/examples/node_modules/.installed"
 
 
 def build_web_app() -> None:
-    """If it is not there, or older than what it is built from. Safe for several processes at once:
-    one builds, the others wait and find it done."""
-    # The lock is on the folder itself, so that no file has to be kept for it.
+    """Build it if it is missing or older than its sources."""
+    _make("web")
+
+
+def install_examples() -> None:
+    """Install the packages that the examples in docs/ are built with."""
+    _make(EXAMPLES)
+
+
+def _make(target: str) -> None:
+    """Safe for several processes at once: one runs make, the others wait."""
+    # The folder itself is locked, so that no lock file is needed.
     folder = os.open(REPOSITORY / "web", os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
-        _make_web()
+        _run_make(target)
     finally:
         os.close(folder)
 
 
-def _make_web() -> None:
+def _run_make(target: str) -> None:
     done = subprocess.run(
         # Not the virtual environment that we are running in.
-        ["make", "--silent", f"--old-file={STAMP}", "web"],
+        ["make", "--silent", *(f"--old-file={stamp}" for stamp in STAMPS), target],
         cwd=REPOSITORY,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -45,5 +57,5 @@ def _make_web() -> None:
 
 
 def with_node() -> dict[str, str]:
-    """The environment in which `node` is the one that we have installed."""
+    """The environment variables with the installed `node` first in PATH."""
     return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}

@@ -1,1 +1,1 @@
-"""Greenroom beside two well-known servers, under one load, in one run."""
+"""Compares Greenroom with two well-known servers, under the same load, in one run."""

@@ -29,12 +29,12 @@ from bench.peers.synapse import SYNAPSE
 from bench.peers.system import Running, Send, System
 from bench.report import say
 from bench.wire import RefusedError
-from greenroom.platform.embedded_postgres import EmbeddedPostgresError
-from greenroom.platform.termination import unwind_on_sigterm
+from greenroom.platform.embedded.postgres import EmbeddedPostgresError
+from greenroom.platform.processes.termination import unwind_on_sigterm
 
 SYSTEMS = {"greenroom": GREENROOM, "prosody": PROSODY, "synapse": SYNAPSE}
 SETUP_TIMEOUT_S = 90
-# What a system that does not work here can raise; anything else is a fault of this program.
+# What a system that does not work here can raise; other exceptions are bugs of this program.
 TROUBLE = (RuntimeError, OSError, EmbeddedPostgresError, asyncpg.PostgresError, RefusedError)
 
 
@@ -75,7 +75,7 @@ def _names(given: str) -> list[str]:
 def _start(
     systems: Sequence[System], stack: ExitStack, trouble: dict[str, str]
 ) -> dict[str, Running]:
-    """Everything that can be installed and started; what cannot is trouble, and left out."""
+    """Install and start the systems; those that fail are reported in `trouble` and left out."""
     running = {}
     for system in systems:
         try:
@@ -91,7 +91,7 @@ def _start(
 
 @contextmanager
 def _folder(name: str) -> Iterator[Path]:
-    """Open to PostgreSQL's account, which is not ours when we are root."""
+    """A folder that PostgreSQL can use: started by root it runs under another account."""
     folder = Path(tempfile.mkdtemp(prefix=f"greenroom-peers-{name.lower()}-"))
     folder.chmod(0o755)
     try:
@@ -120,7 +120,7 @@ async def _measure(
             except TROUBLE as error:
                 trouble[name] = str(error) or type(error).__name__
         for turn in range(shape.turns):
-            # There and back, so that nobody always comes after the same one.
+            # In alternating order, so that none always runs after the same one.
             for name, contestant in list(contestants.items())[:: -1 if turn % 2 else 1]:
                 if name not in trouble:
                     say(f"{name}, turn {turn + 1} of {shape.turns}")

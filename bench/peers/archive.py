@@ -1,4 +1,4 @@
-"""A PostgreSQL for each peer: the engine and the settings that Greenroom's own one has."""
+"""A PostgreSQL for each peer, with the engine and the settings of Greenroom's own."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
 
 # Synapse insists on the C locale.
 CREATE = (
@@ -40,7 +40,7 @@ class Archive:
 
 @contextmanager
 def archive(folder: Path, name: str) -> Iterator[Archive]:
-    """An empty database on a server that runs while this is open."""
+    """Run a server with an empty database."""
     with EmbeddedPostgres(folder).using() as url:
         asyncio.run(_create(url, name))
         parts = urlsplit(url)

@@ -1,9 +1,9 @@
-"""Texts on their way: which were sent when, and how long each took to arrive."""
+"""Messages in flight: when each was sent, and how long it took to arrive."""
 
 import asyncio
 import time
 
-# Much longer than any system needs that still works.
+# Much longer than any working system needs.
 PATIENCE_S = 30
 
 
@@ -38,7 +38,7 @@ class Arrivals:
             self._none_left.set()
 
     def broke(self, error: Exception) -> None:
-        """A receiver is gone: waiting for more is in vain."""
+        """A receiver has failed: stop waiting, because not all messages can arrive."""
         self._error = self._error or error
         self._none_left.set()
 

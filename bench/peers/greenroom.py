@@ -31,7 +31,7 @@ EVENT = msgspec.json.Decoder(Event)
 
 
 def install() -> None:
-    """It is what runs this."""
+    """Nothing to do: Greenroom is installed."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import httptools
 
 
 class HttpConnection(asyncio.Protocol):
-    """Connects when first asked, and again after the server has closed an idle connection."""
+    """Connects at the first request, and again after the server has closed an idle connection."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -18,7 +18,7 @@ class HttpConnection(asyncio.Protocol):
         self._body = bytearray()
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
-        """Status and body; those who ask at the same time wait for each other in order."""
+        """The status and the body. Concurrent calls wait for each other in order."""
         loop = asyncio.get_running_loop()
         async with self._turn:
             if self._transport is None:

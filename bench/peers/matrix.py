@@ -1,4 +1,4 @@
-"""As much of Matrix's client API as two people need who chat in a room of their own."""
+"""The part of Matrix's client API that two people need to chat in a room."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from bench.peers.system import PAIRS, Send
 
 CLIENT = "/_matrix/client/v3"
 REGISTER = "/_synapse/admin/v1/register"
-# The least that a client of one conversation may ask for.
+# The smallest filter for a client of one conversation.
 FILTER: dict[str, Any] = {
     "presence": {"types": []},
     "account_data": {"types": []},
@@ -97,7 +97,7 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
 
 
 async def _register(port: int, secret: str, name: str) -> Person:
-    """By the shared secret, which also answers with a token."""
+    """Register with the shared secret; the answer contains a token."""
     connection = HttpConnection(port)
     _, answer = await connection.ask(load.request("GET", REGISTER, ""))
     nonce = msgspec.json.decode(answer)["nonce"]

@@ -1,4 +1,4 @@
-"""A server program in the foreground, in a folder of its own, until the measurement is over."""
+"""Runs a peer's server program in a folder of its own during the measurement."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ def free_port() -> int:
 def serving(
     argv: Sequence[str | Path], folder: Path, port: int, environ: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Runs the program while open; begins once it listens on the port."""
+    """Run the program; yields once it listens on the port."""
     log = folder / "output.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -65,7 +65,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def run_briefly(argv: Sequence[str | Path], timeout_s: float) -> str:
-    """The output of a program that ends by itself, or `UnavailableError` with what it said."""
+    """Run a program that ends by itself and return its output. Raises `UnavailableError`."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

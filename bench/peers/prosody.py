@@ -19,7 +19,7 @@ from bench.peers.xmpp import HOST, XmppSender, XmppStream, receive
 PACKAGES = ("prosody", "lua-dbi-postgresql")
 INSTALL_TIMEOUT_S = 600
 
-# Only what the comparison needs: less to do for each message, and no rate limits (mod_limits).
+# Only the modules that the comparison needs, and no rate limits (mod_limits).
 CONFIG = """\
 run_as_root = true
 daemonize = false
@@ -80,7 +80,7 @@ def start(folder: Path) -> Iterator[Running]:
 
 
 def _write_accounts(data: Path, password: str) -> None:
-    """The files that `prosodyctl register` would make, without a process for each."""
+    """Write the files that `prosodyctl register` would write, without a process for each."""
     accounts = data / HOST / "accounts"
     accounts.mkdir(parents=True)
     for number in range(2 * PAIRS):

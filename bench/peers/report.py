@@ -1,4 +1,4 @@
-"""The table, the ratios beside their aims, and what the figures do not compare."""
+"""Prints the table, the ratios with their aims, and what differs between the systems."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from bench.report import Row, at_least, at_most
 
 PERCENTILES = (50, 95, 99)
 WIDTH = 100
-# Load average over a minute; one core of work by somebody else already changes the figures.
+# Load average over a minute; other work on one core already changes the figures.
 BUSY = 0.5
 
 ALL_ALIKE = """\

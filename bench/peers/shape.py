@@ -27,7 +27,7 @@ QUICK = Shape(turns=1, closed_s=3, open_s={10: 5, 50: 3})
 
 @dataclass(slots=True)
 class Measured:
-    """Of one system, over all turns."""
+    """The results of one system, over all turns."""
 
     version: str
     sends_per_s: list[float] = field(default_factory=list)
@@ -56,7 +56,7 @@ async def take_turn(
 
 
 async def _warm_up(sends: list[Send], arrivals: Arrivals) -> None:
-    """A few uncounted sends of each pair: connections that idled are open again, caches filled."""
+    """A few uncounted sends of each pair, to reopen idle connections and to fill caches."""
     for _ in range(WARM_UP_SENDS):
         await asyncio.gather(*(send(arrivals.announce()) for send in sends))
     await arrivals.settled()
@@ -66,7 +66,7 @@ async def _warm_up(sends: list[Send], arrivals: Arrivals) -> None:
 async def open_loop(
     sends: list[Send], arrivals: Arrivals, rate_per_s: int, seconds: float
 ) -> list[float]:
-    """Send at a fixed rate, whatever comes back, and return how long each took to arrive."""
+    """Send at a fixed rate, independent of answers, and return the delay of each message."""
     loop = asyncio.get_running_loop()
     started = loop.time()
     tasks = []
@@ -80,7 +80,7 @@ async def open_loop(
 
 
 async def closed_loop(sends: list[Send], arrivals: Arrivals, seconds: float) -> float:
-    """Each pair sends when its last send is acknowledged; return how many a second that makes."""
+    """Each pair sends when its last send is acknowledged. Returns sends per second."""
     started = time.perf_counter()
 
     async def talk(send: Send) -> int:

@@ -72,7 +72,7 @@ def start(folder: Path) -> Iterator[Running]:
 
 
 def _config(folder: Path, port: int, secret: str, stored_in: Archive) -> dict[str, Any]:
-    """Client API only, nobody to federate with, and every rate limit out of the way."""
+    """Client API only, without federation and without effective rate limits."""
     return {
         "server_name": "localhost",
         "pid_file": str(folder / "homeserver.pid"),

@@ -1,4 +1,4 @@
-"""What the load knows of a system: how to start it, and pairs of people who talk through it."""
+"""The interface between the load and a system: how to start it, and to send through it."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -14,7 +14,7 @@ Send = Callable[[str], Awaitable[None]]
 
 
 class UnavailableError(RuntimeError):
-    """A system could not be installed or started here; the text says what would help."""
+    """A system could not be installed or started here; the message says what would help."""
 
 
 @dataclass(frozen=True, slots=True)

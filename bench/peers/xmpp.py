@@ -1,4 +1,4 @@
-"""As much of XMPP as two people need who chat: log in, send with acknowledgement, receive.
+"""The part of XMPP that two people need to chat: log in, send with acknowledgement, receive.
 
 Plain text on loopback (RFC 6120, SASL PLAIN). Acknowledgements are those of stream management
 (XEP-0198): `<r/>` asks, and `<a h="n"/>` says that n stanzas have been handled.
@@ -17,7 +17,7 @@ CLIENT = "{jabber:client}"
 
 
 class XmppStream(asyncio.Protocol):
-    """Stanzas, and the loss of the connection, wait for `next_stanza` until somebody else hears."""
+    """Queues stanzas, and the loss of the connection, for `next_stanza` or a listener."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[Element | Exception] = asyncio.Queue()
@@ -33,7 +33,7 @@ class XmppStream(asyncio.Protocol):
         self._root: Element | None = None
 
     async def next_stanza(self, tag: str) -> Element:
-        """The next stanza, which must have this name; the protocol has no surprises here."""
+        """The next stanza. Raises unless it has this name."""
         stanza = await self._waiting.get()
         if isinstance(stanza, Exception):
             raise stanza
@@ -93,7 +93,7 @@ class XmppStream(asyncio.Protocol):
             return
         self._depth -= 1
         if self._depth == 1 and self._root is not None:
-            # Whatever was said before would otherwise be kept for ever.
+            # Otherwise the parser would keep all earlier stanzas.
             self._root.clear()
             self.heard(element)
 
@@ -144,9 +144,9 @@ class XmppSender:
 async def receive(
     stream: XmppStream, arrived: Callable[[str], None], broke: Callable[[Exception], None]
 ) -> None:
-    """Become available; from then on bodies of messages go to `arrived`."""
+    """Send presence; from then on the bodies of messages go to `arrived`."""
     stream.write("<presence/>")
-    # The server tells one's own presence to oneself, too: then it has taken notice.
+    # The server echoes one's own presence, so it has processed it.
     await stream.next_stanza("presence")
 
     def hear(stanza: Element) -> None:

@@ -1,1 +1,1 @@
-"""What gives way first as messages grow from a thousand to a thousand million a day."""
+"""Which limits are reached as messages grow from a thousand to a thousand million a day."""

@@ -1,6 +1,6 @@
-"""`python -m bench.scale`: the tables of docs/scale.md, computed and simulated from stated figures.
+"""`python -m bench.scale`: computes and simulates the tables of docs/scale.md from stated figures.
 
-Nothing is measured here, so that it gives the same everywhere; it takes a second or two.
+Nothing is measured, so the results are the same on every machine. It takes a second or two.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Each limit that growth runs into, and how much of it is used at each power of ten."""
+"""The limits to growth, and how much of each is used at each power of ten."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from greenroom.cost.tables import units
 LARGEST = LIMITS.participants
 PROJECTION_MS = 10
 INDEX_WRITES = 2
-"""Of a row that takes a message: it moves in the inbox index."""
+"""Index writes for an inbox row that gets a message: it moves in the index."""
 PRECISION = 1e-6
 POSTGRES_VCPUS = 2
 WAKE_UPS_PER_PROCESS_S = 9500
-"""Measured with `NOTIFY`: 76,000 deliveries a second to 8 listeners. Every process hears all."""
+"""Measured with `NOTIFY`: 76,000 deliveries a second to 8 listeners. Every process gets all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Ceiling:
 
 
 def _storm_reads_per_s(level: Level) -> float:
-    """Every process lets its crowd in at its own pace; each of them looks for what it missed."""
+    """Every process admits its clients at its own pace; each client reads what it missed."""
     returning = min(level.streams, level.processes * LIMITS.opened_streams_per_s)
     return returning * units().operations.sync_one_message.read
 
@@ -152,7 +152,7 @@ CEILINGS: Sequence[Ceiling] = (
 
 
 def reached_at(ceiling: Ceiling) -> float | None:
-    """The messages a day at which it is used up; None where other limits keep it from that."""
+    """The messages a day at which it is used up; None if other limits prevent that."""
     low, high = float(EXPONENTS.start), float(EXPONENTS.stop)
     if ceiling.share(Level(high)) <= 1:
         return None
@@ -163,14 +163,14 @@ def reached_at(ceiling: Ceiling) -> float | None:
 
 
 def given_way(below: float, up_to: float) -> list[tuple[float, Ceiling]]:
-    """What is used up between these two, in the order in which it happens."""
+    """The limits that are reached between the two levels, in order."""
     found = [(reached_at(each), each) for each in CEILINGS]
     between = [(at, each) for at, each in found if at is not None and below < at <= up_to]
     return sorted(between, key=lambda each: each[0])
 
 
 def nearest(level: Level) -> Ceiling:
-    """What would give way next: of those that hold, the one used most."""
+    """The limit that would be reached next: of those not reached, the one used most."""
     return max(
         (each for each in CEILINGS if each.share(level) <= 1), key=lambda each: each.share(level)
     )

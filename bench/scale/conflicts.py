@@ -1,9 +1,9 @@
-"""Many server processes write to one thread, or to one person's feed: how often they get in each
-other's way.
+"""Simulates how often many server processes conflict that write to one thread, or to one person's
+feed.
 
-A simulation in discrete events, of what greenroom/conversations does on DynamoDB. Every process
-remembers how it left the thing and writes on condition that it still is so. Who is refused waits a
-random time that doubles, reads how it is, and tries again with whatever has come to wait meanwhile.
+A discrete-event simulation of greenroom/conversations on DynamoDB. Every process remembers the last
+version and writes on condition that it is unchanged. A process that is refused waits a random time
+that doubles, reads the current version, and tries again with everything queued meanwhile.
 """
 
 import heapq
@@ -20,24 +20,24 @@ LONGEST_PAUSE_MS = 200.0
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a write goes: the one that may be refused, and what comes before and after it."""
+    """The parts of a write: the conditional one, and the writes before and after it."""
 
     batch: int
     attempts: int
     before: int
-    """Writes of the first attempt before the one that may be refused."""
+    """Writes of the first attempt before the conditional one."""
     before_again: int
-    """The same of a further attempt, after its read."""
+    """The same for a further attempt, after its read."""
     after: int
-    """Writes that belong to it once it is done; the process takes nothing else up before."""
+    """Writes after the conditional one; the process starts nothing else before they are done."""
     holds: bool
-    """A transaction: others are refused while it is under way."""
+    """Whether it is a transaction: others are refused while it is in flight."""
 
 
 THREAD = Shape(batch=30, attempts=16, before=0, before_again=0, after=2, holds=True)
-"""A send: the transaction, then each one's inbox row and feed entry."""
+"""A send: the transaction, then each person's inbox row and feed entry."""
 FEED = Shape(batch=1, attempts=20, before=1, before_again=1, after=0, holds=False)
-"""A feed entry: the inbox row that says which number it is to have, then the entry."""
+"""A feed entry: the inbox row that reserves its number, then the entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Outcome:
     p99_ms: float
     offered: int
     refused: int
-    """Told to come back: the queue was full, or the attempts were not enough."""
+    """Answered with 503: the queue was full, or all attempts were refused."""
 
 
 @dataclass(slots=True)
@@ -107,7 +107,8 @@ class _Simulation:
         return self._random.expovariate(self._load.offered_per_s) * 1000
 
     def _ways_ms(self, ways: int) -> float:
-        """A way to DynamoDB or back is a quarter of a transaction, whose other half is inside."""
+        """The way to DynamoDB, or back, takes a quarter of a transaction's latency; the other half
+        is spent inside DynamoDB."""
         usual_ms = ways * self._load.latency_ms / 4
         return usual_ms * self._random.uniform(1 - JITTER, 1 + JITTER)
 
@@ -168,7 +169,7 @@ class _Simulation:
         self._after(delay_ms, lambda: self._look(process))
 
     def _look(self, process: _Process) -> None:
-        """The read at DynamoDB; its answer, and what is written on it, are still on their ways."""
+        """The moment of the read inside DynamoDB; its answer is still on its way."""
         self._fill(process)
         version = self._version
         ways = 2 + 2 * self._shape.before_again

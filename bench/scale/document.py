@@ -1,4 +1,4 @@
-"""Tables in a document, each between a comment that names it and one that ends it."""
+"""Replaces tables in a document, each between a comment that names it and one that ends it."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ _BLOCK = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL
 
 
 class DocumentError(Exception):
-    """The document and the tables do not go together; the message says which."""
+    """The document's places and the tables do not match; the message says which."""
 
 
 def fill(text: str, tables: Mapping[str, str]) -> str:
-    """The text with each table as it is now. Every table has its place, once."""
+    """The text with each table replaced. Every table must have exactly one place."""
     places = [name for _, name, _ in _BLOCK.findall(text)]
     if sorted(places) != sorted(tables):
         raise DocumentError(f"The document has places for {places}, the tables are {list(tables)}.")

@@ -14,12 +14,12 @@ LIMITS = Limits()
 PARTITION_WRITES_PER_S = 1000
 PARTITION_READS_PER_S = 3000
 TABLE_UNITS_PER_S = 40_000
-"""The default quota of a table, for reads and for writes; it is raised on request."""
+"""The default quota of a table, for reads and for writes; AWS raises it on request."""
 NEW_TABLE_WRITES_PER_S = 4000
-"""What a table takes that has never been busier; then twice its last peak within 30 minutes."""
+"""What a new table takes at once; later it takes twice its last peak within 30 minutes."""
 
 BATCH = 30
-"""Sends of one thread in one transaction of at most 100 items, three of them per send."""
+"""Sends of one thread in one transaction: at most 100 items, three per send."""
 OUTBOX_MOST_SHARDS = 256
 
 # Bytes of the thread's item: itself, and per member their role, marks with times, and send limit.
@@ -35,12 +35,12 @@ SHOWING_READS = 2  # for each one who is shown an event: their inbox row and the
 
 
 def thread_item_writes(members: int) -> int:
-    """Of the one item that every change of a thread writes."""
+    """Write units of the thread's own item, which every change writes."""
     return 2 * math.ceil((THREAD_BYTES + members * MEMBER_BYTES) / 1024)
 
 
-# Heat: what lands in the thread's own partition. Splitting partitions by heat does not help: all of
-# it is one item, the rows that every change writes, and the newest message.
+# Heat: writes to the thread's own partition. DynamoDB cannot split it usefully, because all of them
+# go to one item, the rows that every change writes, and the newest message.
 
 
 def send_heat(members: int, batch: int = 1) -> float:
@@ -48,32 +48,32 @@ def send_heat(members: int, batch: int = 1) -> float:
 
 
 def mark_heat(members: int) -> float:
-    """A read mark is told to everybody."""
+    """A read mark is sent to every member."""
     return thread_item_writes(members) + members
 
 
 def receipt_heat(members: int) -> float:
-    """A receipt that a message has arrived is told to the others; in large threads to nobody."""
+    """A delivery receipt is sent to the other members; in large threads to nobody."""
     if members > LIMITS.delivery_shown_participants:
         return 0
     return thread_item_writes(members) + members - 1
 
 
-# What a change writes everywhere.
+# All writes of a change, in all partitions.
 
 
 def send_writes(members: int) -> float:
-    """Each row moves in the inbox index, which is two writes there."""
+    """Each inbox row moves in the index, which is two index writes."""
     return send_heat(members) + CLIENT_ID_WRITES + RECORD_WRITES + members * (FEED_WRITES + 2)
 
 
 def mark_writes(members: int) -> float:
-    """Rows change where they are; the reader's leaves the index of what is unread."""
+    """Rows change in place; the reader's row leaves the index of unread threads."""
     return mark_heat(members) + RECORD_WRITES + members * (FEED_WRITES + 1) + 1
 
 
 def receipt_writes(members: int) -> float:
-    """And the head of the one to whom it arrived notes how far they are."""
+    """Includes the write to the receiver's feed head."""
     if members > LIMITS.delivery_shown_participants:
         return 0
     return receipt_heat(members) + RECORD_WRITES + (members - 1) * (FEED_WRITES + 1) + 1
@@ -88,13 +88,14 @@ def live_heat(members: int, sends_per_s: float, *, batch: int, marks: float) -> 
 
 
 def live_reads(members: int, sends_per_s: float, *, marks: float) -> float:
-    """Read units a second of its partition: all are shown each message and each mark."""
+    """Read units per second of its partition: every member reads each message and each mark."""
     shown = sends_per_s + (members - 1) * min(sends_per_s, 1.0) * marks
     return shown * members * SHOWING_READS
 
 
 def live_sends_per_s(members: int, *, batch: int, marks: float) -> float:
-    """The most that the partition takes. Beyond one a second only sends grow."""
+    """The most sends per second that the partition takes. Above one per second only sends grow,
+    because marks and receipts are limited."""
     at_one = live_heat(members, 1.0, batch=batch, marks=marks)
     left = PARTITION_WRITES_PER_S - at_one
     if left < 0:
@@ -103,5 +104,5 @@ def live_sends_per_s(members: int, *, batch: int, marks: float) -> float:
 
 
 def allowed_sends_per_s(members: int) -> float:
-    """What the server's own limit lets a thread's people send together, burst aside."""
+    """What the server's send limit allows all members together, without bursts."""
     return members * LIMITS.sends_per_minute / 60

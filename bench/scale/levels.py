@@ -1,4 +1,4 @@
-"""An installation at each power of ten: how many people there are, and how hot the hottest is."""
+"""An installation at each power of ten: its people, its busiest thread and its busiest person."""
 
 import math
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Level:
         return self.assumptions.conversations
 
     def peak(self, per_month: float) -> float:
-        """A second in the busiest minute."""
+        """The rate per second in the busiest minute."""
         return per_month / SECONDS * self.assumptions.peak_factor
 
     @property
@@ -74,7 +74,7 @@ class Level:
 
     @property
     def events_per_s(self) -> float:
-        """Feed entries of everybody."""
+        """Feed entries per second, of all people."""
         return self.peak(events_of(self.assumptions))
 
     @property
@@ -88,7 +88,7 @@ class Level:
 
     @property
     def hottest_thread_sends_per_s(self) -> float:
-        """As it would be, and as the send limit leaves it."""
+        """Without the send limit, and with it."""
         most = layout.allowed_sends_per_s(layout.LIMITS.participants)
         return min(self.sends_per_s * self.hottest_thread_share, most)
 
@@ -102,12 +102,12 @@ class Level:
 
     @property
     def hottest_user_messages_per_s(self) -> float:
-        """Every message is one of two people's."""
+        """Every message belongs to two people."""
         return min(1.0, 2 * self.hottest_user_share) * self.sends_per_s
 
     @property
     def streams(self) -> float:
-        """Open at the peak, if everybody streams while their chat is open."""
+        """Open streams at the peak, if everybody streams while their chat is open."""
         a = self.assumptions
         return a.people * a.open_minutes / (24 * 60) * a.peak_factor
 

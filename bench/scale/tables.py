@@ -24,7 +24,7 @@ def markdown(head: Sequence[str], rows: Rows) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits are known at best."""
+    """Rounded to three digits: more are not known."""
     rounded = float(f"{value:.3g}")
     if rounded >= 1e6:
         return f"{rounded / 1e6:,.4g} M" if rounded < 1e9 else f"{rounded / 1e6:,.0f} M"

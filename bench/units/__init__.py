@@ -1,1 +1,1 @@
-"""What each operation of the DynamoDB store consumes, item by item."""
+"""Measures the capacity units of each operation of the DynamoDB store, item by item."""

@@ -1,6 +1,6 @@
-"""`python -m bench.units`: what each operation of the DynamoDB store consumes, as Markdown.
+"""`python -m bench.units`: prints the capacity units of each operation of the DynamoDB store.
 
-Measured on the embedded engine, whose answers tell capacity units as DynamoDB's do.
+Measured on the embedded engine, whose answers contain capacity units like DynamoDB's.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from pathlib import Path
 from bench.units.report import as_markdown, as_table
 from bench.units.scenario import Bench, Measured, measure_all
 from greenroom.platform.dynamodb.credentials import embedded_access
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.transport import open_client
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
 
 TABLE = "units"
 UNITS = Path(__file__).parents[2] / "greenroom" / "cost" / "units.json"

@@ -1,4 +1,4 @@
-"""What was measured, for people and for the bill."""
+"""The measured units, as Markdown for people and as units.json for the bill."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ def units_of(measured: Measured) -> Units:
 
 
 def as_markdown(measured: Mapping[str, Measured]) -> str:
-    """Operation, its requests, the items of each and its units. What is alike is told once."""
+    """Each operation with its requests, their items and units. Equal requests are listed once."""
     lines = [
         "| operation | request | items | read units | write units |",
         "|---|---|---|---|---|",

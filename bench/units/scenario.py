@@ -1,7 +1,7 @@
-"""Each operation once, as it happens between people who have written to each other before.
+"""Runs each operation once, between people who have written to each other before.
 
-Nobody waits: the clock is moved. Whatever a process remembers of a thread it forgets within a
-second, so every operation but `append` is measured after a pause, with all its reads.
+The clock is moved instead of waiting. A process caches a thread for less than a second, so every
+operation but `append` is measured after a pause, with all its reads.
 """
 
 import math
@@ -12,19 +12,20 @@ from typing import cast
 
 from bench.units.watching import Request, WatchedTable, stored_bytes
 from greenroom.conversations.decisions import DecisionLog
-from greenroom.conversations.keys_dynamodb import message_sort, thread_key
+from greenroom.conversations.dynamodb.items.keys import message_sort, thread_key
+from greenroom.conversations.dynamodb.items.rows import message_item
+from greenroom.conversations.dynamodb.store import DynamoConversations
+from greenroom.conversations.inbox import InboxChanges, InboxFilter
 from greenroom.conversations.model import Draft, Message, Role, ThreadDraft, ThreadKind
 from greenroom.conversations.people import Profile
-from greenroom.conversations.rows_dynamodb import message_item
-from greenroom.conversations.store import InboxChanges, InboxFilter, Send, Started, StartLimit
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.store import Send, Started, StartLimit
 from greenroom.kernel.ids import ALPHABET, RANDOM_CHARS, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.table import Put, Update
 from greenroom.platform.dynamodb.transport import open_client
-from greenroom.presence.store_dynamodb import DynamoPresence
+from greenroom.presence.dynamodb.store import DynamoPresence
 
 START_MS = 1_800_000_000_000
 HOUR_MS = 3_600_000
@@ -53,7 +54,7 @@ STAYING = {
     "edit": ("original",),
     "delete": ("original",),
 }
-"""What of an operation stays as long as the message or the thread."""
+"""By operation: the kinds of items that are kept as long as the message or the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,11 @@ class Bench:
         self._measured: dict[str, Measured] = {}
 
     def process(self) -> DynamoConversations:
-        """One that remembers nothing."""
+        """A store with empty caches."""
         return DynamoConversations(
             self.table,
             _nameless,
-            # Nothing that is measured here asks the ledger.
+            # No measured operation uses the decision log.
             cast("DecisionLog", None),
             clock=self.clock,
             randomness=self.tail,
@@ -132,7 +133,7 @@ class Bench:
         return Draft(f"c-01hq3v6k8m2p4r7t9w-{self._numbers:06d}", body, None)
 
     def written(self, thread_id: str, seq: int, author: str, is_long: bool) -> Message:
-        """A message as it would be had it been sent some time ago."""
+        """A message that was sent some time ago."""
         draft, at_ms = self._draft(ONE_KB if is_long else SHORT), self.clock()
         return Message(
             id=make_id("msg", at_ms, self.tail()),
@@ -149,7 +150,7 @@ class Bench:
         )
 
     async def measure(self, name: str, work: Awaitable[object]) -> None:
-        """What it consumes, with what is done behind the one who waits for it."""
+        """Measure the operation, including the work that goes on after its answer."""
         await self.rest()
         self.table.watch()
         await work
@@ -158,7 +159,7 @@ class Bench:
         self._measured[name] = Measured(tuple(self.table.seen), stored)
 
     def taken(self) -> dict[str, Measured]:
-        """What was measured since this was last asked."""
+        """What was measured since the last call."""
         measured, self._measured = self._measured, {}
         return measured
 
@@ -171,7 +172,7 @@ class Bench:
 
 
 def _rounded(stored: int) -> int:
-    """Up: ids and times make a few bytes more or less."""
+    """Rounded up, because ids and times vary by a few bytes."""
     return math.ceil(stored / 100) * 100
 
 
@@ -185,7 +186,7 @@ async def measure_all(bench: Bench, messages: int) -> dict[str, Measured]:
 
 
 async def measure_two(bench: Bench, messages: int) -> dict[str, Measured]:
-    """In a thread of two that holds so many messages."""
+    """Operations in a thread of two people with `messages` messages."""
     ada, ben = bench.person(), bench.person()
     started = bench.start(ada, ben)
     await bench.later("start_thread", started)
@@ -200,7 +201,7 @@ async def measure_two(bench: Bench, messages: int) -> dict[str, Measured]:
 
 
 async def fill(bench: Bench, thread_id: str, author: str, messages: int) -> None:
-    """Write so many messages into the thread, the last of which are long."""
+    """Write `messages` messages into the thread; the last ones are long."""
     last: Message | None = None
     for first in range(2, messages + 1, AT_ONCE):
         batch = []
@@ -272,7 +273,7 @@ async def _measure_signs(bench: Bench, thread_id: str, ada: str, ben: str) -> No
 
 
 async def measure_pages(bench: Bench) -> dict[str, Measured]:
-    """The inbox of someone with many threads, and a page of a thread as people write."""
+    """An inbox of many threads, and a page of a thread with messages of usual lengths."""
     store, ada = bench.store, bench.person()
     threads = []
     for number in range(PAGE + 1):

@@ -1,7 +1,7 @@
-"""A table that writes down what each request consumed, and on which items.
+"""A table that records what each request consumed, and on which items.
 
-DynamoDB tells units per request. Which item of a transaction took how many follows from its size,
-by DynamoDB's published rules; that the two agree is checked with every request.
+DynamoDB returns units per request. The units of each item of a transaction are computed from its
+size by DynamoDB's published rules, and every request checks that the two agree.
 """
 
 import math
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 ITEM_OVERHEAD_BYTES = 100
 """What DynamoDB adds to every item, and to every copy in an index, when it bills storage."""
 
-# By the beginning of the partition key, then of the sort key; the first that fits.
+# By the prefix of the partition key, then of the sort key; the first match counts.
 _KINDS = (
     ("THR#", "THR", "thread"),
     ("THR#", "PART#", "inbox row"),
@@ -56,7 +56,7 @@ def kind_of(key: Mapping[str, Any]) -> str:
 
 
 def size_of(item: Mapping[str, Any]) -> int:
-    """Bytes, as DynamoDB counts them."""
+    """The size in bytes, by DynamoDB's rules."""
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
@@ -78,7 +78,7 @@ def _value_size(value: Any) -> int:
 class Request:
     action: str
     items: str
-    """In words: which, how many, and the units of each where a request has several."""
+    """A description: which items, how many, and the units of each if there are several."""
     read: float
     write: float
 
@@ -88,7 +88,7 @@ class WatchedTable(Table):
         super().__init__(client, name, meter)
         self.seen: list[Request] = []
         self.written: dict[Key, Item] = {}
-        """What was put since the watch began, as it was put last."""
+        """The items that were put since the measurement began, in their last state."""
         self._sizes: dict[Key, int] = {}
 
     def watch(self) -> None:
@@ -128,8 +128,8 @@ class WatchedTable(Table):
         for entry in request["TransactItems"]:
             [(_, fields)] = entry.items()
             item = from_wire(fields.get("Item") or fields["Key"])
-            # What is replaced by something smaller costs as much as it was. Items that are only
-            # checked or updated here are small.
+            # Replacing an item by a smaller one costs as much as the old one. Items that are only
+            # checked or updated are small.
             size = max(size_of(item), self._sizes.get((item["pk"], item["sk"]), 0))
             each = 2 * math.ceil(size / 1024)
             units += each
@@ -152,14 +152,14 @@ def _counted(keys: Iterable[Item]) -> str:
 
 
 def _indexes(answer: Json) -> str:
-    """What of a write went to indexes."""
+    """The units of a write that went to indexes."""
     told = (answer.get("ConsumedCapacity") or {}).get("GlobalSecondaryIndexes") or {}
     parts = [f"{name} {each['CapacityUnits']:g}" for name, each in sorted(told.items())]
     return f" (of which {', '.join(parts)})" if parts else ""
 
 
 def stored_bytes(written: Mapping[Key, Item], kinds: Collection[str]) -> int:
-    """What these items take on disk, with their copies in indexes."""
+    """The billed storage of these items, with their copies in indexes."""
     total = 0
     for item in written.values():
         if kind_of(item) in kinds:

@@ -1,4 +1,4 @@
-"""What is done with accounts: telling who calls, describing people, giving out API keys."""
+"""Authenticates callers, and manages users, tickets and API keys."""
 
 import hmac
 import secrets
@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 from greenroom.accounts.model import (
     ApiKey,
     NewApiKey,
+    PreferenceChanges,
+    Preferences,
     Ticket,
     User,
     UserChanges,
+    ViewingChoices,
     check_changes,
     check_user_id,
     clean_key_name,
@@ -30,9 +33,9 @@ from greenroom.kernel.errors import (
 )
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
-from greenroom.platform.auth import TokenVerifier, is_user_id
-from greenroom.platform.group_commit import GroupCommit
+from greenroom.platform.batching import Batching
 from greenroom.platform.http.endpoint import Caller
+from greenroom.platform.tokens.verifying import TokenVerifier, is_user_id
 
 KEY_SECRET_BYTES = 32
 TICKET_CHARACTERS = 64
@@ -53,8 +56,8 @@ class Accounts:
         self._clock = clock
         self._randomness = randomness
         self._limits = limits
-        # After a restart all come back at once; together they cost little more than one.
-        self._newcomers: GroupCommit[str, bool] = GroupCommit(
+        # After a restart all clients reconnect at once, so their users are written in batches.
+        self._newcomers: Batching[str, bool] = Batching(
             self._ensure_users,
             lambda user_id: [user_id],
             writers=1,
@@ -74,7 +77,7 @@ class Accounts:
         return await self._authenticate_person(credential)
 
     async def _authenticate_backend(self, text: str) -> Caller:
-        """Asks the store each time, so that a revoked key ends at once in every process."""
+        """Asks the store each time, so that a revoked key stops working at once everywhere."""
         key_id = key_id_of(text)
         found = await self._store.find_key(key_id) if key_id else None
         if found is None or not hmac.compare_digest(found[1], hash_key(text)):
@@ -89,10 +92,15 @@ class Accounts:
     async def _authenticate_person(self, token: str) -> Caller:
         claims = await self._tokens.verify(token)
         await self._welcome(claims.user_id)
-        return Caller("person", claims.user_id, desk=claims.desk, expires_at=claims.expires_at)
+        return Caller(
+            "person",
+            claims.user_id,
+            operator_role=claims.operator_role,
+            expires_at=claims.expires_at,
+        )
 
     async def _welcome(self, user_id: str) -> None:
-        """Whoever has a token is a user, from the first time on. Raises for erased people."""
+        """Register the owner of a valid token on first use. Raises for erased people."""
         if user_id not in self._known:
             if not await self._newcomers.submit(user_id):
                 raise Unauthenticated("This person has been erased.")
@@ -103,34 +111,38 @@ class Accounts:
         return [user_id not in erased for user_id in user_ids]
 
     async def issue_ticket(self, caller: Caller, origin: str | None) -> tuple[str, int]:
-        """A stand-in for the caller's token, for one use; and when it ends."""
+        """Issue a ticket that replaces the caller's token once. Returns it and when it expires."""
         if caller.user_id is None or caller.expires_at is None:
             raise Forbidden
         expires_at = self._clock() + self._limits.ticket_s * 1000
-        ticket = Ticket(caller.user_id, caller.desk, int(caller.expires_at), origin, expires_at)
+        ticket = Ticket(
+            caller.user_id, caller.operator_role, int(caller.expires_at), origin, expires_at
+        )
         text = "grt_" + secrets.token_urlsafe(KEY_SECRET_BYTES)
         await self._store.add_ticket(ticket, hash_key(text))
         return text, expires_at
 
     async def redeem_ticket(self, text: str, origin: str | None) -> Caller:
-        """Whose ticket this was. Raises `Unauthenticated`; whatever happens, it is used up."""
+        """The owner of the ticket, which is used up even if this raises `Unauthenticated`."""
         ticket = None
         if len(text) <= TICKET_CHARACTERS and text.isascii():
             ticket = await self._store.take_ticket(hash_key(text))
-        # Before and after, because a clock can be set back.
+        # Also checked against the longest life, because a clock can be set back.
         life_ms = self._limits.ticket_s * 1000
         if ticket is None or not 0 < ticket.expires_at - self._clock() <= life_ms:
             raise Unauthenticated("This ticket is unknown, used or older than 30 seconds.")
         if origin is not None and ticket.origin is not None and origin != ticket.origin:
             raise Unauthenticated("This ticket was given to a page of another origin.")
         await self._welcome(ticket.user_id)
-        return Caller("person", ticket.user_id, ticket.desk, expires_at=ticket.token_expires_at)
+        return Caller(
+            "person", ticket.user_id, ticket.operator_role, expires_at=ticket.token_expires_at
+        )
 
     async def prune_tickets(self) -> int:
         return await self._store.prune_tickets(self._clock(), self._limits.maintenance_batch)
 
     async def gone(self, user_ids: Sequence[str]) -> list[str]:
-        """Those of the people who have been erased."""
+        """Those of the people who do not exist or have been erased."""
         return await self._store.missing_users(user_ids)
 
     async def put_user(self, user_id: str, changes: UserChanges) -> tuple[User, bool]:
@@ -144,14 +156,14 @@ class Accounts:
         return put
 
     async def find_user(self, user_id: str) -> User:
-        """Anybody, for operators; what is left of an erased one too. Raises `UserNotFound`."""
+        """Any user, also the rest of an erased one; for operators. Raises `UserNotFound`."""
         user = await self._store.find_user(user_id)
         if user is None:
             raise UserNotFound(f"There is no user {user_id}")
         return user
 
     async def erase_user(self, user_id: str) -> None:
-        """From now on their token is refused, by other processes within `known_user_s`."""
+        """Their token is refused from now on; by other processes within `known_user_s`."""
         if not await self._store.erase_user(user_id, self._clock()):
             raise UserNotFound(f"There is no user {user_id}")
         self._known.discard(user_id)
@@ -161,6 +173,12 @@ class Accounts:
         if user is None:
             raise UserNotFound
         return user
+
+    async def access_profile(self, user_id: str) -> User:
+        """A profile, which everybody may see. Raises `UserNotFound`, also for erased people."""
+        if not is_user_id(user_id) or await self._store.missing_users([user_id]):
+            raise UserNotFound
+        return await self.find_user(user_id)
 
     async def require_users(self, user_ids: Iterable[str]) -> None:
         """Raises `UserNotFound` unless each id is a user's."""
@@ -178,11 +196,35 @@ class Accounts:
         user = await self._store.find_user(user_id)
         return user is not None and user.verified
 
+    async def access_preferences(self, caller: Caller) -> Preferences:
+        found = await self._store.preferences(caller.user_id) if caller.user_id else None
+        if found is None:
+            raise UserNotFound
+        return found
+
+    async def change_preferences(self, caller: Caller, changes: PreferenceChanges) -> Preferences:
+        user_id, now = caller.user_id, self._clock()
+        changed = await self._store.change_preferences(user_id, changes, now) if user_id else None
+        if changed is None:
+            raise UserNotFound
+        return changed
+
+    async def viewing_choices(self, user_id: str) -> ViewingChoices:
+        """The strictest for somebody who is not known."""
+        return await self._store.viewing_choices(user_id) or ViewingChoices()
+
+    async def find_preferences(self, user_id: str) -> Preferences:
+        """Of any user; for operators. Raises `UserNotFound`."""
+        found = await self._store.preferences(user_id)
+        if found is None:
+            raise UserNotFound(f"There is no user {user_id}")
+        return found
+
     async def create_key(self, name: str) -> NewApiKey:
         at_ms = self._clock()
         key_id = make_id("key", at_ms, self._randomness())
         key = ApiKey(key_id, clean_key_name(name), at_ms)
-        # Not from the injected randomness: a test's predictable one must never make a real secret.
+        # Not from the injected randomness: that of a test is predictable.
         text = key_text(key_id, secrets.token_bytes(KEY_SECRET_BYTES))
         await self._store.add_key(key, hash_key(text))
         return NewApiKey(key, text)
@@ -198,9 +240,9 @@ class Accounts:
 
 
 class KnownUsers:
-    """Ids that were in the store a short while ago, the least recently used forgotten first.
+    """A cache of ids that were in the store a short while ago, least recently used first to go.
 
-    Users are never deleted, but they can be erased: after a while each is looked up again.
+    Users are never deleted, but they can be erased, so each entry expires after a while.
     """
 
     def __init__(self, size: int, life_ms: int, clock: Clock) -> None:
@@ -211,7 +253,7 @@ class KnownUsers:
 
     def __contains__(self, user_id: str) -> bool:
         seen_at_ms = self._ids.get(user_id)
-        # Between the two, because a clock can be set back.
+        # Not negative, because a clock can be set back.
         if seen_at_ms is None or not 0 <= self._clock() - seen_at_ms < self._life_ms:
             return False
         self._ids.move_to_end(user_id)

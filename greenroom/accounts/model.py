@@ -1,4 +1,4 @@
-"""People and API keys: what they are and what makes their fields valid."""
+"""Users, tickets and API keys, and the checks of their fields."""
 
 import hashlib
 import re
@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.text import nfc
-from greenroom.platform.auth import is_loopback, is_user_id
+from greenroom.platform.tokens.jwks import is_loopback
+from greenroom.platform.tokens.verifying import is_user_id
 
 DISPLAY_NAME_CHARACTERS = 80
 AVATAR_URL_CHARACTERS = 2048
@@ -25,7 +26,7 @@ ROLE = re.compile(r"[a-z0-9_-]{1,32}")
 LOCALE = re.compile(r"(?=.{2,35}\Z)[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 KEY_TEXT = re.compile(r"grk_([0-9a-z]{26})[0-9a-f]{64}")
 
-# These turn the direction of the text around them, also outside of the name.
+# They change the direction of text, also after the end of the name.
 DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -54,14 +55,48 @@ class UserChanges(Struct, frozen=True, forbid_unknown_fields=True):
     locale: str | UnsetType | None = UNSET
 
 
+class ContactPreferences(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may write to you first. A later version adds choices."""
+
+
+class NotifyPreferences(Struct, frozen=True, forbid_unknown_fields=True):
+    """What you are notified of. A later version adds choices."""
+
+
+class Preferences(Struct, frozen=True):
+    """What a person has chosen for themselves. `safe_mode` blurs or hides pictures that are not
+    safe for everybody; `telemetry` allows measurements of how the app is used."""
+
+    safe_mode: bool = True
+    contact: ContactPreferences = ContactPreferences()
+    notify: NotifyPreferences = NotifyPreferences()
+    telemetry: bool = True
+
+
+class PreferenceChanges(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What to change; a field left out keeps its value."""
+
+    safe_mode: bool | UnsetType = UNSET
+    contact: ContactPreferences | UnsetType = UNSET
+    notify: NotifyPreferences | UnsetType = UNSET
+    telemetry: bool | UnsetType = UNSET
+
+
+class ViewingChoices(Struct, frozen=True):
+    """What decides which pictures somebody sees clearly."""
+
+    safe_mode: bool = True
+    age_verified: bool = False
+
+
 class Ticket(Struct, frozen=True):
-    """What a client that cannot set headers connects with, once, in the place of its token."""
+    """Replaces a token once, for clients that cannot set headers."""
 
     user_id: str
-    desk: str | None
+    operator_role: str | None
     token_expires_at: int
     origin: str | None
-    """Of the page that asked for it; None: it was no page, or one of our own."""
+    """The origin of the web page that asked for it. None: not a page, or one of this server."""
     expires_at: int
 
 
@@ -74,7 +109,7 @@ class ApiKey(Struct, frozen=True):
 
 
 class NewApiKey(Struct, frozen=True):
-    """A key with its text, which nobody can read again later."""
+    """A key with its text, which is shown only once."""
 
     key: ApiKey
     text: str
@@ -113,8 +148,8 @@ def clean_display_name(value: str) -> str:
 
 
 def clean_line(value: str) -> str:
-    """One line of text in NFC, without control characters and spaces around it."""
-    # Composed last: what stood between a letter and its accent may be what was taken out.
+    """One line of text in NFC, without control characters and without spaces at its ends."""
+    # NFC last: a removed character may have stood between a letter and its accent.
     return nfc("".join(character for character in value if _is_visible(character))).strip()
 
 
@@ -155,7 +190,7 @@ def check_timezone(value: str) -> str:
 
 @cache
 def _timezones() -> frozenset[str]:
-    # Two entries of the database are no places: this machine's own zone and "not set".
+    # These two entries are not places: the machine's own zone, and "not set".
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
@@ -178,16 +213,16 @@ def key_text(key_id: str, secret: bytes) -> str:
 
 
 def key_id_of(text: str) -> str | None:
-    """The id inside a key's text; None for what is not of that form."""
+    """The id inside a key's text; None if it is not the text of a key."""
     match = KEY_TEXT.fullmatch(text)
     return f"key_{match[1]}" if match else None
 
 
 def hash_key(text: str) -> bytes:
-    """A plain hash is enough: the secret has 256 random bits, so there is nothing to guess."""
+    """A plain hash is enough, because the secret has 256 random bits and cannot be guessed."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def is_use_worth_noting(key: ApiKey, now: int) -> bool:
-    """`last_used_at` is true to the minute, so that a busy backend does not write on each call."""
+    """`last_used_at` is written at most once a minute, so that not every call writes."""
     return key.last_used_at is None or now - key.last_used_at >= KEY_USE_NOTED_EVERY_MS

@@ -1,1 +1,1 @@
-"""Bookings and money: the contract's source of truth, always in PostgreSQL."""
+"""Bookings and money: what buyer and seller have agreed. Always in PostgreSQL."""

@@ -1,14 +1,14 @@
-"""How legs end: cancelled or completed, and where their money goes then."""
+"""Ending a leg: cancel or complete it, and queue the refund, release and payout that follow."""
 
-from greenroom.bookings.deeds import Deed, Told
 from greenroom.bookings.legs import change_group, change_leg_state, lock_group
 from greenroom.bookings.model import Group, GroupState, Leg, LegState
-from greenroom.bookings.money import queue_payout, queue_refund, queue_release
+from greenroom.bookings.money.orders import queue_payout, queue_refund, queue_release
+from greenroom.bookings.transactions import ContractTransaction, NewEvent
 from greenroom.kernel.money import Money
 
 
 async def cancel_leg(
-    deed: Deed,
+    tx: ContractTransaction,
     group: Group,
     leg: Leg,
     *,
@@ -17,18 +17,18 @@ async def cancel_leg(
     role: str,
     card_id: str | None = None,
 ) -> Group:
-    """The leg does not take place: its time is free again, the deposit goes back, and so does what
-    is refunded. The rest is the seller's. With its last leg the group is cancelled.
+    """Cancel a leg: free its slot, release the deposit, refund `refund_cents` and pay the rest to
+    the seller. When the last leg is cancelled, so is the group.
 
-    A leg that was never confirmed moves no money: what an attempt to confirm has taken is given
-    back when the last of its payments is known."""
+    For a leg that was never confirmed no money moves here: `confirming.on_payment` undoes the
+    payments of an unfinished attempt when the last of them is final."""
     cancelled = await change_leg_state(
-        deed, leg, LegState.CANCELLED, actor=actor, role=role, act="cancel"
+        tx, leg, LegState.CANCELLED, actor=actor, role=role, act="cancel"
     )
     if leg.state is not LegState.PROPOSED:
         key = f"{leg.leg_id}:cancel"
         await queue_refund(
-            deed,
+            tx,
             group,
             cancelled,
             key=key,
@@ -36,16 +36,16 @@ async def cancel_leg(
             purpose="cancel",
             card_id=card_id,
         )
-        await queue_release(deed, group, cancelled, key=f"{key}:release", purpose="cancel")
-        await queue_payout(deed, group, cancelled, key=f"{key}:payout", purpose="cancel")
-    group = await lock_group(deed, group.group_id)
+        await queue_release(tx, group, cancelled, key=f"{key}:release", purpose="cancel")
+        await queue_payout(tx, group, cancelled, key=f"{key}:payout", purpose="cancel")
+    group = await lock_group(tx, group.group_id)
     if all(each.state is LegState.CANCELLED for each in group.legs):
         group = await change_group(
-            deed, group, GroupState.CANCELLED, actor=actor, role=role, act="cancel"
+            tx, group, GroupState.CANCELLED, actor=actor, role=role, act="cancel"
         )
         money = Money(group.total_cents, group.currency)
-        deed.tell(
-            Told(
+        tx.emit(
+            NewEvent(
                 "lbg.cancelled",
                 actor,
                 thread_id=group.thread_id,
@@ -58,14 +58,18 @@ async def cancel_leg(
 
 
 async def complete_leg(
-    deed: Deed, group: Group, leg: Leg, *, actor: str | None, role: str, act: str = "complete"
+    tx: ContractTransaction,
+    group: Group,
+    leg: Leg,
+    *,
+    actor: str | None,
+    role: str,
+    act: str = "complete",
 ) -> Group:
-    """Done as agreed: the deposit goes back and the seller is paid, unless the payout is held."""
-    completed = await change_leg_state(
-        deed, leg, LegState.COMPLETED, actor=actor, role=role, act=act
-    )
-    # A leg can be completed again after a dispute, hence the version.
+    """Complete a leg: release the deposit and pay the seller, unless the payout is held."""
+    completed = await change_leg_state(tx, leg, LegState.COMPLETED, actor=actor, role=role, act=act)
+    # A leg can be completed again after a dispute, so the key contains the version.
     key = f"{leg.leg_id}:complete:{completed.version}"
-    await queue_release(deed, group, completed, key=f"{key}:release", purpose="complete")
-    await queue_payout(deed, group, completed, key=f"{key}:payout", purpose="complete")
-    return await lock_group(deed, group.group_id)
+    await queue_release(tx, group, completed, key=f"{key}:release", purpose="complete")
+    await queue_payout(tx, group, completed, key=f"{key}:payout", purpose="complete")
+    return await lock_group(tx, group.group_id)

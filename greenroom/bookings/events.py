@@ -1,4 +1,4 @@
-"""Hands on what has happened to contracts to whoever else must know, and forgets it after."""
+"""The outbox of contract events: hands rows of `contract_event` to listeners, deletes them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import msgspec
 from asyncpg import Pool, Record
 
 from greenroom.kernel.money import Money
-from greenroom.platform.postgres import unavailable_on_failure
+from greenroom.platform.postgres.pool import unavailable_on_failure
 
 BATCH = 500
 
-# Rows of one subject are committed in the order of their ids, because whoever writes them holds its
-# lock. Those of two subjects may come the other way round.
+# Rows of one subject are committed in the order of their ids, because the writer holds the
+# subject's lock. Rows of two subjects may be committed in another order than their ids.
 OLDEST = "select * from contract_event order by id limit $1"
 FORGET = "delete from contract_event where id = any($1)"
 PRUNE_EVENTS = """
@@ -30,7 +30,7 @@ delete from provider_event where event_id in (
 
 @dataclass(frozen=True, slots=True)
 class ContractEvent:
-    """Something that has happened to a contract: no names, no texts."""
+    """Something that has happened to a booking, a payment or a card. Contains no names or texts."""
 
     event_id: int
     event: str
@@ -49,12 +49,13 @@ DeliverContract = Callable[[Sequence[ContractEvent]], Awaitable[None]]
 
 class ContractEvents:
     def __init__(self, pool: Pool, listeners: Sequence[DeliverContract]) -> None:
-        """Each listener is told of everything, in order and at least once."""
+        """Each listener gets every event, in order and at least once."""
         self._pool = pool
         self._listeners = listeners
 
     async def hand_over(self) -> int:
-        """A batch; says how many. What a listener raises is raised, and the batch comes again."""
+        """Deliver one batch and return its size. If a listener raises, the batch is kept and
+        delivered again by the next call."""
         if not self._listeners:
             return 0
         async with unavailable_on_failure():
@@ -70,7 +71,8 @@ class ContractEvents:
 
     @unavailable_on_failure()
     async def prune(self, before_ms: int, limit: int) -> dict[str, int]:
-        """Forget a bounded amount of what nobody asked for in time. Whoever listens gets all."""
+        """Delete at most `limit` old rows of each table. Contract events are deleted only if there
+        are no listeners: these get every event, however late."""
         pruned = {"provider_event": await self._pool.execute(PRUNE_PROVIDER, before_ms, limit)}
         if not self._listeners:
             pruned["contract_event"] = await self._pool.execute(PRUNE_EVENTS, before_ms, limit)

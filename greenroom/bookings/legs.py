@@ -1,4 +1,4 @@
-"""Groups and legs under their locks, and every change of theirs: kept, recorded and told."""
+"""Lock groups and legs and change them. Each change is written with its history and events."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
@@ -6,8 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from greenroom.bookings import sql_postgres as sql
-from greenroom.bookings.deeds import Deed, Step, Told
+from greenroom.bookings import sql
 from greenroom.bookings.model import (
     LEG_MOVES,
     UNDER_WAY,
@@ -17,6 +16,7 @@ from greenroom.bookings.model import (
     LegState,
     Stage,
 )
+from greenroom.bookings.transactions import ContractTransaction, HistoryEntry, NewEvent
 from greenroom.kernel.errors import ActionConflict, ActionInvalidState, NotFound
 
 BEGIN = "begin"
@@ -27,30 +27,31 @@ SLOT_CONSTRAINT = "leg_slot_taken"
 _EVENTS = {state: f"leg.{state.value}" for state in LegState}
 
 
-async def lock_group(deed: Deed, group_id: str) -> Group:
-    """The group and all its legs, locked: first the group, then the legs, sorted."""
-    row = await deed.conn.fetchrow(sql.LOCK_GROUP, group_id)
+async def lock_group(tx: ContractTransaction, group_id: str) -> Group:
+    """Lock the group, then all its legs in the order of their ids."""
+    row = await tx.conn.fetchrow(sql.LOCK_GROUP, group_id)
     if row is None:
         raise NotFound
-    return sql.read_group(row, await deed.conn.fetch(sql.LOCK_LEGS, group_id))
+    return sql.read_group(row, await tx.conn.fetch(sql.LOCK_LEGS, group_id))
 
 
-async def lock_leg(deed: Deed, leg_id: str) -> tuple[Group, Leg]:
-    group_id = await deed.conn.fetchval(sql.GROUP_OF_LEG, leg_id)
+async def lock_leg(tx: ContractTransaction, leg_id: str) -> tuple[Group, Leg]:
+    group_id = await tx.conn.fetchval(sql.GROUP_OF_LEG, leg_id)
     if group_id is None:
         raise NotFound
-    group = await lock_group(deed, group_id)
+    group = await lock_group(tx, group_id)
     return group, group.leg(leg_id)
 
 
-async def thread_of(deed: Deed, group_id: str) -> str | None:
-    """Without a lock: a group never changes its thread, and threads are locked before groups."""
-    thread_id: str | None = await deed.conn.fetchval(sql.THREAD_OF_GROUP, group_id)
+async def thread_of(tx: ContractTransaction, group_id: str) -> str | None:
+    """Needs no lock, because a group never changes its thread. Callers lock the thread before the
+    group."""
+    thread_id: str | None = await tx.conn.fetchval(sql.THREAD_OF_GROUP, group_id)
     return thread_id
 
 
 async def change_group(
-    deed: Deed,
+    tx: ContractTransaction,
     group: Group,
     to: GroupState,
     *,
@@ -64,17 +65,17 @@ async def change_group(
         state=to,
         version=group.version + 1,
         failure_code=failure_code,
-        updated_at_ms=deed.now_ms,
+        updated_at_ms=tx.now_ms,
     )
-    await deed.conn.execute(
-        sql.KEEP_GROUP, group.group_id, to, changed.version, failure_code, deed.now_ms
+    await tx.conn.execute(
+        sql.KEEP_GROUP, group.group_id, to, changed.version, failure_code, tx.now_ms
     )
-    record_group(deed, changed, group.state, actor=actor, role=role, act=act)
+    record_group(tx, changed, group.state, actor=actor, role=role, act=act)
     return changed
 
 
 def record_group(
-    deed: Deed,
+    tx: ContractTransaction,
     group: Group,
     from_state: GroupState | None,
     *,
@@ -83,8 +84,8 @@ def record_group(
     act: str,
 ) -> None:
     after = {**asdict(replace(group, legs=())), "legs": [leg.leg_id for leg in group.legs]}
-    deed.record(
-        Step(
+    tx.record(
+        HistoryEntry(
             subject=group.group_id,
             version=group.version,
             chain=group.group_id,
@@ -98,28 +99,28 @@ def record_group(
     )
 
 
-async def take_slots(deed: Deed, group: Group) -> Group:
-    """Every leg takes its time of its seller, or none does: raises ActionConflict for the first
-    that is taken, and leaves the rest to the transaction's end."""
-    await deed.conn.execute(sql.TAKE_TURNS, [leg.seller for leg in group.legs])
+async def take_slots(tx: ContractTransaction, group: Group) -> Group:
+    """Reserve the time of every leg with its seller. Raises ActionConflict at the first one that is
+    taken; the caller's transaction then rolls back the others."""
+    await tx.conn.execute(sql.TAKE_TURNS, [leg.seller for leg in group.legs])
     for leg in sorted(group.legs, key=lambda leg: leg.leg_id):
-        taken = await _keep(deed, leg, holds_slot=True)
-        record_leg(deed, taken, leg.state, actor=None, role="server", act="hold_slot")
+        taken = await _keep(tx, leg, holds_slot=True)
+        record_leg(tx, taken, leg.state, actor=None, role="server", act="hold_slot")
         group = group.with_leg(taken)
     return group
 
 
-async def give_slots_back(deed: Deed, group: Group) -> Group:
+async def give_slots_back(tx: ContractTransaction, group: Group) -> Group:
     for leg in group.legs:
         if leg.holds_slot:
-            given = await _keep(deed, leg, holds_slot=False)
-            record_leg(deed, given, leg.state, actor=None, role="server", act="free_slot")
+            given = await _keep(tx, leg, holds_slot=False)
+            record_leg(tx, given, leg.state, actor=None, role="server", act="free_slot")
             group = group.with_leg(given)
     return group
 
 
 async def move_leg(
-    deed: Deed,
+    tx: ContractTransaction,
     leg: Leg,
     start_ms: int,
     end_ms: int,
@@ -129,77 +130,93 @@ async def move_leg(
     role: str,
     act: str,
 ) -> Leg:
-    """Another time for a leg that has not begun. When the seller's time is taken: ActionConflict,
-    and the deed can go on as if this had not been tried."""
-    if leg.state not in (LegState.PROPOSED, LegState.CONFIRMED):
-        raise ActionInvalidState(f"A leg that is {leg.state} does not move.")
+    """Change the time of a leg that has not begun. Raises ActionConflict if the seller is not free;
+    the transaction can continue after that, because nothing has changed."""
+    has_begun = leg.state is LegState.CONFIRMED and leg.start_ms <= tx.now_ms
+    if leg.state not in (LegState.PROPOSED, LegState.CONFIRMED) or has_begun:
+        state = "begun" if has_begun else leg.state
+        raise ActionInvalidState(f"A leg that is {state} does not move.")
+    if leg.state is LegState.PROPOSED and leg.holds_slot:
+        raise ActionInvalidState(
+            "The booking is being confirmed for the time that it has.",
+            hint="Wait until its payment is known.",
+        )
     if leg.holds_slot:
-        await deed.conn.execute(sql.TAKE_TURNS, [leg.seller])
-    # A savepoint: whoever is refused a slot can still say so in the same transaction.
-    async with deed.conn.transaction():
+        await tx.conn.execute(sql.TAKE_TURNS, [leg.seller])
+    # A savepoint, so that the transaction can continue after a conflict.
+    async with tx.conn.transaction():
         moved = await _keep(
-            deed,
+            tx,
             leg,
             start_ms=start_ms,
             end_ms=end_ms,
             timezone=timezone or leg.timezone,
             sequence=leg.sequence + 1,
         )
-    record_leg(deed, moved, leg.state, actor=actor, role=role, act=act)
-    deed.tell(Told("leg.moved", actor, group_id=leg.group_id, leg_id=leg.leg_id))
+    record_leg(tx, moved, leg.state, actor=actor, role=role, act=act)
+    tx.emit(NewEvent("leg.moved", actor, group_id=leg.group_id, leg_id=leg.leg_id))
     if leg.state is LegState.CONFIRMED:
-        deed.set_timer(leg.leg_id, BEGIN, start_ms)
+        tx.set_timer(leg.leg_id, BEGIN, start_ms)
     return moved
 
 
 async def change_leg_state(
-    deed: Deed, leg: Leg, to: LegState, *, actor: str | None, role: str, act: str, **columns: Any
+    tx: ContractTransaction,
+    leg: Leg,
+    to: LegState,
+    *,
+    actor: str | None,
+    role: str,
+    act: str,
+    **columns: Any,
 ) -> Leg:
     """`columns` are other fields of the leg that change with its state."""
     if to not in LEG_MOVES[leg.state]:
         raise ActionInvalidState(f"A leg that is {leg.state} does not become {to}.")
     if to is LegState.CANCELLED:
         columns = {"holds_slot": False, "sequence": leg.sequence + 1, **columns}
-    changed = await _keep(deed, leg, state=to, **columns)
-    record_leg(deed, changed, leg.state, actor=actor, role=role, act=act)
-    deed.tell(Told(_EVENTS[to], actor, group_id=leg.group_id, leg_id=leg.leg_id))
+    changed = await _keep(tx, leg, state=to, **columns)
+    record_leg(tx, changed, leg.state, actor=actor, role=role, act=act)
+    tx.emit(NewEvent(_EVENTS[to], actor, group_id=leg.group_id, leg_id=leg.leg_id))
     if to is LegState.CONFIRMED:
-        deed.set_timer(leg.leg_id, BEGIN, changed.start_ms)
+        tx.set_timer(leg.leg_id, BEGIN, changed.start_ms)
     else:
-        deed.end_timer(leg.leg_id, BEGIN)
+        tx.end_timer(leg.leg_id, BEGIN)
     return changed
 
 
 async def change_leg(
-    deed: Deed, leg: Leg, *, actor: str | None, role: str, act: str, **columns: Any
+    tx: ContractTransaction, leg: Leg, *, actor: str | None, role: str, act: str, **columns: Any
 ) -> Leg:
-    """Other fields than its state. Nothing is told; the caller knows what it means."""
-    changed = await _keep(deed, leg, **columns)
-    record_leg(deed, changed, leg.state, actor=actor, role=role, act=act)
+    """Change fields other than the state. Emits no event: the caller does, if one is needed."""
+    changed = await _keep(tx, leg, **columns)
+    record_leg(tx, changed, leg.state, actor=actor, role=role, act=act)
     return changed
 
 
-async def accept_deliverables(deed: Deed, leg: Leg, *, actor: str | None, role: str) -> Leg:
+async def accept_deliverables(
+    tx: ContractTransaction, leg: Leg, *, actor: str | None, role: str
+) -> Leg:
     accepted = await change_leg(
-        deed,
+        tx,
         leg,
         actor=actor,
         role=role,
         act="accept_deliverables",
-        deliverables_accepted_at_ms=deed.now_ms,
+        deliverables_accepted_at_ms=tx.now_ms,
     )
-    told = Told("leg.deliverables_accepted", actor, group_id=leg.group_id, leg_id=leg.leg_id)
-    deed.tell(told)
+    event = NewEvent("leg.deliverables_accepted", actor, group_id=leg.group_id, leg_id=leg.leg_id)
+    tx.emit(event)
     return accepted
 
 
-async def _keep(deed: Deed, leg: Leg, **changes: Any) -> Leg:
-    """Write what changes as the leg's next version. What else was written since `leg` was read, in
-    the same deed, stays."""
+async def _keep(tx: ContractTransaction, leg: Leg, **changes: Any) -> Leg:
+    """Write these fields as the leg's next version. Other fields that were written in the same
+    transaction after `leg` was read keep their values."""
     time = changes.pop("start_ms", None), changes.pop("end_ms", None)
     statement = sql.keep_leg(list(changes))
     try:
-        row = await deed.conn.fetchrow(statement, leg.leg_id, deed.now_ms, *time, *changes.values())
+        row = await tx.conn.fetchrow(statement, leg.leg_id, tx.now_ms, *time, *changes.values())
     except asyncpg.ExclusionViolationError as violation:
         if violation.constraint_name != SLOT_CONSTRAINT:
             raise
@@ -212,10 +229,16 @@ async def _keep(deed: Deed, leg: Leg, **changes: Any) -> Leg:
 
 
 def record_leg(
-    deed: Deed, leg: Leg, from_state: LegState | None, *, actor: str | None, role: str, act: str
+    tx: ContractTransaction,
+    leg: Leg,
+    from_state: LegState | None,
+    *,
+    actor: str | None,
+    role: str,
+    act: str,
 ) -> None:
-    deed.record(
-        Step(
+    tx.record(
+        HistoryEntry(
             subject=leg.leg_id,
             version=leg.version,
             chain=leg.group_id,
@@ -229,13 +252,11 @@ def record_leg(
     )
 
 
-def stage_of(group: Group) -> Stage | None:
-    """How the booking stands as a whole, for its thread."""
-    return stage_of_states(leg.state for leg in group.legs)
-
-
 def stage_of_states(of_legs: Iterable[LegState]) -> Stage | None:
+    """The stage of a whole booking, as its thread shows it. None: it has no legs."""
     states = set(of_legs)
+    if not states:
+        return None
     if states == {LegState.CANCELLED}:
         return "cancelled"
     states.discard(LegState.CANCELLED)
@@ -243,4 +264,4 @@ def stage_of_states(of_legs: Iterable[LegState]) -> Stage | None:
         return "disputed"
     if states == {LegState.COMPLETED}:
         return "completed"
-    return "confirmed" if states & UNDER_WAY else None
+    return "confirmed" if states & UNDER_WAY else "proposed"

@@ -1,18 +1,10 @@
-"""What a booking is, and the rules about it that need neither a clock nor a database."""
+"""The data of bookings and payments, and rules about them that need no clock and no database."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import Literal
 
-from greenroom.kernel.errors import InvalidRequest
-from greenroom.kernel.money import percent_of
-
-HOUR_MS = 3_600_000
-MOST_TIERS = 10
-MOST_NOTICE_HOURS = 24 * 366
-MOST_DIGITS = 9
+from greenroom.bookings.cancellation_policy import Policy
 
 LegKind = Literal["talent", "studio"]
 Payout = Literal["none", "held", "queued", "paid", "failed"]
@@ -20,7 +12,7 @@ DepositState = Literal["pending", "held", "captured", "released", "failed"]
 OperationName = Literal["charge", "hold", "capture", "release", "refund", "payout"]
 PaymentState = Literal["queued", "succeeded", "failed"]
 Side = Literal["buyer", "seller"]
-Stage = Literal["confirmed", "completed", "disputed", "cancelled"]
+Stage = Literal["proposed", "confirmed", "completed", "disputed", "cancelled"]
 
 
 class GroupState(StrEnum):
@@ -54,26 +46,9 @@ LEG_MOVES: dict[LegState, frozenset[LegState]] = {
 }
 UNDER_WAY = frozenset({LegState.CONFIRMED, LegState.IN_PROGRESS, LegState.COMPLETED})
 ENDED = frozenset({LegState.COMPLETED, LegState.CANCELLED})
-
-
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """With at least this much notice, this part of what was paid is given back."""
-
-    notice_hours: int
-    refund_percent: int
-
-
-Policy = tuple[Tier, ...]
-"""Longest notice first. Shorter notice than any tier's gives nothing back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    refund_cents: int
-    refund_percent: int
-    notice_hours: int
-    """Of the tier that applies; 0 where none does."""
+LEG_ENDS = frozenset({*ENDED, LegState.DISPUTED})
+"""The states in which open cards about a leg are closed. A disputed leg can still change its state,
+but for the cards about it the work has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +113,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Something that is asked of the payment provider, and how it ended."""
+    """An operation that is asked of the payment provider, and its outcome."""
 
     payment_id: str
     key: str
@@ -155,6 +130,8 @@ class Payment:
     provider_id: str | None
     failure_code: str | None
     refund_id: str | None
+    again: str | None
+    """The id of the payment that repeats this one after it failed."""
     created_at_ms: int
     updated_at_ms: int
 
@@ -172,8 +149,8 @@ class Deposit:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The money of one leg. What is on its way out counts as gone: it is neither refundable nor
-    held any more."""
+    """The money of one leg. Queued refunds and releases count as done: that money is neither
+    refundable nor held."""
 
     paid_cents: int
     refunded_cents: int
@@ -183,51 +160,6 @@ class Balance:
     payout_cents: int
     """Released to the seller."""
     escrow_cents: int = 0
-    """Kept for the leg and not on its way back: what a payout would release."""
-
-
-def quote(policy: Policy, *, paid_cents: int, starts_ms: int, now_ms: int, by: Side) -> Quote:
-    """What comes back when a leg is cancelled now. A seller who cancels gives everything back.
-    Notice is counted to the millisecond: exactly a tier's hours are enough for it."""
-    if by == "seller":
-        return Quote(paid_cents, 100, 0)
-    notice_ms = starts_ms - now_ms
-    for tier in policy:
-        if notice_ms >= tier.notice_hours * HOUR_MS:
-            refund_cents = percent_of(paid_cents, tier.refund_percent)
-            return Quote(refund_cents, tier.refund_percent, tier.notice_hours)
-    return Quote(0, 0, 0)
-
-
-def check_policy(tiers: Iterable[Tier]) -> Policy:
-    """Sorted by notice; a longer notice never gives back less than a shorter one."""
-    policy = tuple(sorted(tiers, key=lambda tier: -tier.notice_hours))
-    if not 1 <= len(policy) <= MOST_TIERS:
-        raise InvalidRequest(f"cancellation takes 1 to {MOST_TIERS} tiers")
-    for tier in policy:
-        if not 0 <= tier.notice_hours <= MOST_NOTICE_HOURS:
-            raise InvalidRequest(f"notice_hours takes 0 to {MOST_NOTICE_HOURS}")
-        if not 0 <= tier.refund_percent <= 100:
-            raise InvalidRequest("refund_percent takes 0 to 100")
-    for longer, shorter in pairwise(policy):
-        if longer.notice_hours == shorter.notice_hours:
-            raise InvalidRequest("cancellation has two tiers of the same notice_hours")
-        if longer.refund_percent < shorter.refund_percent:
-            raise InvalidRequest("cancellation gives back less for a longer notice")
-    return policy
-
-
-def parse_policy(text: str) -> Policy:
-    """Of the form `168:100,48:50,0:0`: hours of notice, and the percentage they give back."""
-    tiers = []
-    for part in text.split(","):
-        hours, separator, percent = part.strip().partition(":")
-        if not (separator and _is_number(hours) and _is_number(percent)):
-            raise InvalidRequest("a cancellation policy is written as 168:100,48:50,0:0")
-        tiers.append(Tier(int(hours), int(percent)))
-    return check_policy(tiers)
-
-
-def _is_number(text: str) -> bool:
-    """Of a length that Python reads: it refuses thousands of digits in its own words."""
-    return text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    """In the leg's escrow account, without queued refunds."""
+    owed_cents: int = 0
+    """The part of escrow whose refund to the buyer failed. It is never paid out."""

@@ -1,11 +1,13 @@
-"""What a booking may be when it is proposed. Pure: who is where is asked elsewhere."""
+"""Checks the fields of a proposed booking. Pure; whether the people exist and are in the thread is
+checked in `actions.py`."""
 
 import zoneinfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from greenroom.bookings.model import LegKind, Policy
+from greenroom.bookings.cancellation_policy import Policy
+from greenroom.bookings.model import LegKind
 from greenroom.conversations.model import normalise_label
 from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.money import MOST_CENTS, check_cents, check_currency
@@ -53,7 +55,7 @@ def check_proposal(
     thread_id: str | None,
     now_ms: int,
 ) -> Proposal:
-    """Raises InvalidRequest for what no booking can be."""
+    """Return the checked proposal. Raises InvalidRequest."""
     if not 1 <= len(legs) <= MOST_LEGS:
         raise InvalidRequest(f"a booking has 1 to {MOST_LEGS} legs")
     checked = tuple(_check_leg(leg, buyer, now_ms) for leg in legs)

@@ -1,21 +1,39 @@
-"""How the contract stands in a thread, worked out anew after every change."""
+"""The standing of a thread's contract: its stage, its open cards, and whom they wait for."""
 
-from greenroom.bookings.deeds import Deed
-from greenroom.bookings.legs import stage_of
-from greenroom.bookings.model import Group
-from greenroom.conversations.postings import Standing
+from collections.abc import Sequence
 
-# The one place here that looks at cards: a thread's standing counts those that are open.
-OPEN_CARDS = """
-select count(*) as open_cards,
-    coalesce((select array_agg(distinct w.user_id) from card c, unnest(c.waits_for) as w (user_id)
-              where c.thread_id = $1 and c.is_open), '{}') as waits_for
-from card where thread_id = $1 and is_open
+from greenroom.bookings.legs import stage_of_states
+from greenroom.bookings.model import LegState
+from greenroom.bookings.transactions import ContractTransaction
+from greenroom.conversations.thread_updates import Standing
+from greenroom.platform.postgres.pool import Session
+
+# Of each thread: the legs of its current booking, and its open cards. This is the only statement of
+# this room that looks at cards.
+STANDINGS = """
+select t.thread_id,
+    (select coalesce(array_agg(l.state), '{}') from booking_group g join leg l using (group_id)
+        where g.thread_id = t.thread_id and g.followed_by is null) as states,
+    (select count(*) from card c where c.thread_id = t.thread_id and c.is_open) as open_cards,
+    (select coalesce(array_agg(distinct w.user_id), '{}')
+        from card c, unnest(c.waits_for) as w (user_id)
+        where c.thread_id = t.thread_id and c.is_open) as waits_for
+from unnest($1::text[]) as t (thread_id)
 """
 
 
-async def standing_of(deed: Deed, group: Group | None, thread_id: str) -> Standing:
-    """`group` is the thread's booking as the deed leaves it; None where it has none."""
-    [row] = await deed.conn.fetch(OPEN_CARDS, thread_id)
-    stage = None if group is None else stage_of(group)
-    return Standing(stage, row["open_cards"], frozenset(row["waits_for"]))
+async def standing_of(tx: ContractTransaction, thread_id: str) -> Standing:
+    """The standing after the changes of this transaction."""
+    return (await standings_of(tx.conn, [thread_id]))[thread_id]
+
+
+async def standings_of(conn: Session, thread_ids: Sequence[str]) -> dict[str, Standing]:
+    """By thread; also of those that have no contract."""
+    return {
+        row["thread_id"]: Standing(
+            stage_of_states(LegState(state) for state in row["states"]),
+            row["open_cards"],
+            frozenset(row["waits_for"]),
+        )
+        for row in await conn.fetch(STANDINGS, thread_ids)
+    }

@@ -1,4 +1,4 @@
-"""The thread of a booking: a new one for a booking that brings none, and what the backend sees."""
+"""Opens a thread for a booking that names none, and shows a booking's thread to the backend."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,8 +29,9 @@ class BookingThreads:
         self._limits = limits
 
     async def open(self, buyer: str, sellers: Sequence[str], subject: str, key: str) -> str:
-        """An inquiry from the buyer that names what is to be booked. The same key again is the same
-        thread. The limit of new conversations is for people: this is your backend's doing."""
+        """Open an inquiry from the buyer with `subject` as its first message. The same key again
+        returns the same thread. The limit on new conversations does not apply: the backend opens
+        this one, not a person."""
         now_ms = self._clock()
         draft = ThreadDraft(
             make_id("thr", now_ms, self._randomness()),
@@ -46,7 +47,7 @@ class BookingThreads:
         return started.thread.id
 
     async def show(self, buyer: str, thread_id: str) -> ThreadView | None:
-        """The thread as the marketplace's backend sees it, which has no inbox."""
+        """The thread as the marketplace's backend sees it: without an inbox row."""
         found = await self._store.thread(buyer, thread_id)
         if found is None:
             return None

@@ -1,1 +1,1 @@
-"""Action cards: messages with a machine behind them. The catalogue in `types/` is the machine."""
+"""Action cards: messages with states and actions. `types/` has one file per type of card."""

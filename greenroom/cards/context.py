@@ -1,47 +1,53 @@
-"""What a guard or an effect gets: the card, what came with the action, and the deed to act in."""
+"""The argument of guards and effects: the card, the input of the action, and the transaction."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from greenroom.bookings.deeds import Deed
 from greenroom.bookings.model import Group, Leg
+from greenroom.bookings.transactions import ContractTransaction
 from greenroom.cards.model import FAILED, SUCCEEDED, Card, CardType, Json, Transition
+from greenroom.conversations.thread_updates import Notice
+from greenroom.files.model import File
 from greenroom.kernel.errors import ActionInvalidState
 
 
 @dataclass(slots=True)
 class EffectContext:
-    """One transition, or one creation, while it is being made.
+    """One transition, or the creation of a card, in progress.
 
-    `card` is as it was before, with the totals that effects have set since. An effect reads and
-    writes through `deed.conn`, in the transaction of everything else, and refuses by raising.
+    `card` is the card before the transition, with the totals that effects have set since. An effect
+    reads and writes through `tx.conn`, in the card's transaction, and refuses by raising.
     """
 
-    deed: Deed
+    tx: ContractTransaction
     type: CardType
     card: Card
     input: Json
     transition: Transition | None
-    """None: the card is being made."""
+    """None: the card is being created."""
     group: Group | None
     leg: Leg | None
-    """The card's leg, locked, where the action's guard or effects say that they use it."""
+    """The card's leg, locked, if the action's guard or effects use it."""
     actor: str | None
     """Who acts; None for the server."""
     role: str
+    files: Mapping[str, File] = field(default_factory=dict)
+    """The files that the payload of a new card, or the input of an action, names."""
     answer: Json | None = None
     """The payload of a new card of the same type, which answers this one."""
+    notices: tuple[Notice, ...] = ()
+    """System messages that the thread gets with the change of the card."""
     outcome: str | None = None
-    """How a payment ended that need not, or could not, be asked for: the card does not wait."""
+    """Set if no payment is needed or possible: the card goes on at once with this outcome."""
 
     @property
     def version(self) -> int:
-        """The card's version once this is done."""
+        """The card's version after this transition."""
         return 1 if self.transition is None else self.card.version + 1
 
     def payment_key(self, suffix: str = "") -> str:
-        """Names what this transition asks of the payment provider, for ever."""
+        """The idempotency key of this transition's request to the payment provider."""
         return f"{self.card.id}:{self.version}{suffix}"
 
     def booked(self) -> tuple[Group, Leg]:
@@ -50,7 +56,7 @@ class EffectContext:
         return self.group, self.leg
 
     def end_payment(self, failure_code: str | None = None) -> None:
-        """There is nothing to wait for: it has succeeded or, with a code, failed."""
+        """Do not wait for a payment: it has succeeded or, with a code, failed."""
         self.outcome = SUCCEEDED if failure_code is None else FAILED
         if failure_code is not None:
             self.set_totals(failure_code=failure_code)

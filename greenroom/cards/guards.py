@@ -1,33 +1,28 @@
-"""Guards: what must hold before a transition. They refuse with a reason and change nothing."""
+"""Guards: checks that a transition must pass. They refuse with a reason and change nothing."""
 
 from collections import Counter
 
-from greenroom.bookings.model import LegState
-from greenroom.bookings.money import balance_of
+from greenroom.bookings.money.orders import balance_of
 from greenroom.cards.context import EffectContext
-from greenroom.cards.effects_money import DEFAULT_KIND, check_live
+from greenroom.cards.effects.money import DEFAULT_KIND
 from greenroom.cards.registry import guard
-from greenroom.cards.sql_postgres import SETTLED_OF_CARD, USED_EXTRAS
-from greenroom.kernel.errors import ActionConflict, ActionInvalidState
+from greenroom.cards.sql import OPEN_TYPES, SETTLED_OF_CARD, USED_EXTRAS
+from greenroom.kernel.errors import ActionConflict, ActionInvalidState, CardInvalid
 
 
-@guard("leg_is_live", uses_leg=True)
-async def leg_is_live(ctx: EffectContext) -> None:
+@guard("nothing_is_asked_back", uses_leg=True)
+async def nothing_is_asked_back(ctx: EffectContext) -> None:
+    """Refuses while a refund is open: a timer must not take the buyer's silence for consent."""
     _, leg = ctx.booked()
-    check_live(leg)
-
-
-@guard("leg_can_be_cancelled", uses_leg=True)
-async def leg_can_be_cancelled(ctx: EffectContext) -> None:
-    _, leg = ctx.booked()
-    if leg.state not in (LegState.CONFIRMED, LegState.IN_PROGRESS):
-        raise ActionInvalidState(f"A leg that is {leg.state} is not cancelled any more.")
+    open_types = await ctx.tx.conn.fetchval(OPEN_TYPES, leg.leg_id, ctx.card.id)
+    if "refund" in (open_types or ()):
+        raise ActionInvalidState("A refund of this leg is asked for and not decided.")
 
 
 @guard("within_caps", uses_leg=True)
 async def within_caps(ctx: EffectContext) -> None:
-    """The type's caps, over everything of a kind that this leg has taken. Kinds without a cap of
-    their own share the default one, so that a new name is no way around it."""
+    """Checks the type's caps over all extras of the leg. Kinds without a cap of their own share the
+    default cap, so that an invented kind does not avoid it."""
     _, leg = ctx.booked()
     quantities: Counter[str] = Counter()
     totals_cents: Counter[str] = Counter()
@@ -39,7 +34,7 @@ async def within_caps(ctx: EffectContext) -> None:
 
     for item in ctx.card.totals["items"]:
         count(item["kind"], item["qty"], item["amount_cents"])
-    for row in await ctx.deed.conn.fetch(USED_EXTRAS, leg.leg_id, ctx.card.id):
+    for row in await ctx.tx.conn.fetch(USED_EXTRAS, leg.leg_id, ctx.card.id):
         count(row["kind"], row["qty"], row["amount_cents"])
     for item in ctx.card.totals["items"]:
         kind = item["kind"] if item["kind"] in ctx.type.caps else DEFAULT_KIND
@@ -56,7 +51,17 @@ async def within_caps(ctx: EffectContext) -> None:
 @guard("refund_within_paid", uses_leg=True)
 async def refund_within_paid(ctx: EffectContext) -> None:
     _, leg = ctx.booked()
-    refunded = await ctx.deed.conn.fetchval(SETTLED_OF_CARD, ctx.card.id, ["refund"])
-    refundable_cents = (await balance_of(ctx.deed, leg.leg_id)).refundable_cents
+    refunded = await ctx.tx.conn.fetchval(SETTLED_OF_CARD, ctx.card.id, ["refund"])
+    refundable_cents = (await balance_of(ctx.tx, leg.leg_id)).refundable_cents
     if ctx.card.totals["amount_cents"] - refunded > refundable_cents:
         raise ActionConflict(f"At most {refundable_cents} cents can be refunded.")
+
+
+@guard("selects_from_gallery")
+async def selects_from_gallery(ctx: EffectContext) -> None:
+    payload, selections = ctx.card.payload, ctx.input["selections"]
+    if not set(selections) <= set(payload["gallery"]):
+        raise CardInvalid("selections takes files of the card's gallery.")
+    most = payload.get("max_selections", len(payload["gallery"]))
+    if len(selections) > most:
+        raise CardInvalid(f"selections takes at most {most} files.")

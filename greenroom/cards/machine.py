@@ -1,31 +1,35 @@
-"""What can happen to a card: pure look-ups in its type."""
+"""The state machine: which transitions a card's type allows to whom. Pure."""
 
-from greenroom.cards.model import CardType, Facts, Transition
+from greenroom.cards.model import CardType, Circumstances, Facts, Transition
 from greenroom.kernel.errors import ActionInvalidState
 
 
 def decide(
     card_type: CardType, state: str, action: str, roles: frozenset[str], card: Facts
 ) -> Transition:
-    """The one transition that this action is, for somebody with these roles. Raises
-    ActionInvalidState: not in this state, or not theirs to do."""
-    steps = card_type.steps.get((state, action), ())
-    for step in steps:
-        if not step.by.isdisjoint(roles) and _applies(step, card):
-            return step
-    if steps:
+    """The transition of this action for a person with these roles. Raises ActionInvalidState if the
+    state has no such action, or if it is for other roles."""
+    transitions = card_type.transitions_from.get((state, action), ())
+    for transition in transitions:
+        if not transition.by.isdisjoint(roles) and _applies(transition, card):
+            return transition
+    if transitions:
         raise ActionInvalidState("That is not yours to do here.")
     raise ActionInvalidState(f"A card that is {state} does not take this action.")
 
 
-def available(card_type: CardType, card: Facts, roles: frozenset[str]) -> list[Transition]:
-    """What somebody with these roles can do now, in the catalogue's order."""
+def available(
+    card_type: CardType, card: Facts, roles: frozenset[str], circumstances: Circumstances
+) -> list[Transition]:
+    """What a person with these roles can do now, in the catalogue's order."""
     return [
-        step
-        for step in card_type.exits.get(card.state, ())
-        if not step.by.isdisjoint(roles) and _applies(step, card)
+        transition
+        for transition in card_type.exits.get(card.state, ())
+        if not transition.by.isdisjoint(roles)
+        and _applies(transition, card)
+        and all(rule.check(card, circumstances) is None for rule in transition.rules)
     ]
 
 
-def _applies(step: Transition, card: Facts) -> bool:
-    return all(condition.holds(card) is condition.expected for condition in step.when)
+def _applies(transition: Transition, card: Facts) -> bool:
+    return all(condition.holds(card) is condition.expected for condition in transition.when)

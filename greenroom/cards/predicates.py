@@ -1,5 +1,5 @@
-"""Looks at a card that choose among transitions of the same action. Pure: they need only the card,
-so that a reader can be told what an action will be before it is taken."""
+"""Predicates that choose among several transitions of one action. Pure: they need only the card, so
+that clients can be told which transition an action will be."""
 
 from greenroom.cards.model import Facts, waiting_signers
 from greenroom.cards.registry import predicate
@@ -16,7 +16,13 @@ def is_buyer_payable(card: Facts) -> bool:
     return card.payload.get("buyer_payable") is True
 
 
+@predicate("allows_selections")
+def allows_selections(card: Facts) -> bool:
+    """Whether the buyer chooses among the proofs, or approves them as they are."""
+    return card.payload.get("allow_selections") is True
+
+
 @predicate("is_last_signature")
 def is_last_signature(card: Facts) -> bool:
-    """Whether the one who signs next is the last: only signers who have not signed can."""
+    """Whether the next signature is the last one: only pending signers can sign."""
     return len(waiting_signers(card)) == 1

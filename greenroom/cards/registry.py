@@ -1,7 +1,7 @@
-"""Guards, effects and predicates by name: what the catalogue's data can call on.
+"""Rules, guards, effects and predicates by name, as the catalogue's files refer to them.
 
-A decorator only names a function; `collect` finds those of a module. Nothing is registered
-globally, so that two catalogues in one process do not see each other's.
+A decorator only names a function; `collect` finds the named ones of a module. Nothing is registered
+globally, so that two catalogues in one process stay apart.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from greenroom.cards.model import Predicate
+from greenroom.cards.model import Circumstances, Facts, Predicate, Refusal, Rule
 
 if TYPE_CHECKING:
     from greenroom.cards.context import EffectContext
@@ -21,15 +21,15 @@ Run = Callable[["EffectContext"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a transition does besides the card's new state, in the same transaction. It refuses by
-    raising a Problem; then nothing has happened."""
+    """What a transition does besides changing the card's state, in the same transaction. It refuses
+    by raising a Problem, which rolls everything back."""
 
     name: str
     run: Run
     uses_leg: bool
-    """The card's group and legs are locked before it runs, and it runs only for a card with one."""
+    """The card's group and legs are locked before it runs."""
     awaits_payment: bool
-    """The card then waits for the provider, in a state that the server leaves."""
+    """The card then waits for the payment provider, and the server takes it out of that state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Registry:
     effects: dict[str, Effect] = field(default_factory=dict)
     guards: dict[str, Guard] = field(default_factory=dict)
     predicates: dict[str, NamedPredicate] = field(default_factory=dict)
+    rules: dict[str, Rule] = field(default_factory=dict)
 
 
 def effect(
@@ -65,12 +66,20 @@ def guard(name: str, *, uses_leg: bool = False) -> Callable[[Run], Guard]:
     return lambda run: Guard(name, run, uses_leg)
 
 
+def rule(
+    name: str, *, looks_at_money: bool = False, looks_at_cards: bool = False
+) -> Callable[[Callable[[Facts, Circumstances], Refusal | None]], Rule]:
+    """`looks_at_…`: the rule needs more of the leg than its state and time. Such a rule is only for
+    creating cards, because lists of available actions do not load that much."""
+    return lambda check: Rule(name, check, looks_at_money, looks_at_cards)
+
+
 def predicate(name: str) -> Callable[[Predicate], NamedPredicate]:
     return lambda holds: NamedPredicate(name, holds)
 
 
 def collect(modules: Iterable[ModuleType]) -> Registry:
-    """Everything that these modules name. Raises ValueError where two have the same name."""
+    """Everything that these modules name. Raises ValueError if two have the same name."""
     found = Registry()
     for module in modules:
         for value in vars(module).values():
@@ -80,6 +89,8 @@ def collect(modules: Iterable[ModuleType]) -> Registry:
                 _add(found.guards, value.name, value)
             elif isinstance(value, NamedPredicate):
                 _add(found.predicates, value.name, value)
+            elif isinstance(value, Rule):
+                _add(found.rules, value.name, value)
     return found
 
 

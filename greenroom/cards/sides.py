@@ -1,14 +1,13 @@
-"""Whom a card is between, and which leg it is about. Pure."""
+"""Finds the buyer, the seller and the leg of a new card. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from greenroom.bookings.model import LEG_ENDS, LegState
 from greenroom.cards.model import CardType, Side
 from greenroom.conversations.model import Role
-from greenroom.conversations.postings import ThreadFacts
+from greenroom.conversations.thread_updates import ThreadFacts
 from greenroom.kernel.errors import CardInvalid, Forbidden
-
-CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +17,10 @@ class LegFacts:
     buyer: str
     seller: str
     state: str
+    start_ms: int
+    end_ms: int
+    is_current: bool
+    """Whether it belongs to the thread's current booking, not an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Sides:
     buyer: str
     seller: str
     side: Side
-    """Of the person who makes the card."""
+    """The side of the person who creates the card."""
     group_id: str | None
     leg_id: str | None
 
@@ -37,8 +40,9 @@ def sides_of(
     card_type: CardType,
     leg_id: str | None,
 ) -> Sides:
-    """Raises CardInvalid where it cannot be told, and Forbidden where it is not theirs to make."""
-    leg = _leg_of(person, legs, leg_id)
+    """Raises CardInvalid if the sides or the leg are not clear, and Forbidden if the person may not
+    create such a card."""
+    leg = _leg_of(person, legs, card_type, leg_id)
     if leg is None and card_type.needs_leg:
         raise CardInvalid(_which_leg(legs))
     if leg is None:
@@ -52,21 +56,37 @@ def sides_of(
     side: Side = "buyer" if person == buyer else "seller"
     if side not in card_type.create:
         raise Forbidden(f"Cards of the type `{card_type.name}` are not made by the {side}.")
-    groups = {each.group_id for each in legs if each.state != CANCELLED}
+    groups = {
+        each.group_id for each in legs if each.is_current and each.state != LegState.CANCELLED
+    }
     group_id = leg.group_id if leg else (groups.pop() if len(groups) == 1 else None)
     return Sides(buyer, seller, side, group_id, leg.leg_id if leg else None)
 
 
-def _leg_of(person: str, legs: Sequence[LegFacts], leg_id: str | None) -> LegFacts | None:
-    """The one that is named; else the only one that it can be, for this person."""
+def _leg_of(
+    person: str, legs: Sequence[LegFacts], card_type: CardType, leg_id: str | None
+) -> LegFacts | None:
+    """The named leg, also of an earlier booking; else the only leg of the current booking that fits
+    this person and type.
+
+    A type that needs a leg gets an ended one too, and is then refused with the reason. A type that
+    needs none gets no ended leg, so that people can agree on the next booking, but it gets a
+    disputed one and is then refused."""
     if leg_id is not None:
         for leg in legs:
             if leg.leg_id == leg_id:
                 return leg
         raise CardInvalid("leg_id is not a leg of this thread's booking.")
-    lasting = [leg for leg in legs if leg.state != CANCELLED]
-    own = [leg for leg in lasting if leg.seller == person] or lasting
-    return own[0] if len(own) == 1 else None
+    current = [leg for leg in legs if leg.is_current]
+    lasting = [leg for leg in current if leg.state not in LEG_ENDS]
+    outlived = [leg for leg in current if leg.state in card_type.outlives]
+    ends = LEG_ENDS if card_type.needs_leg else (LegState.DISPUTED,)
+    over = [leg for leg in current if leg.state in ends]
+    for found in (lasting, outlived, over):
+        own = [leg for leg in found if leg.seller == person] or found
+        if own:
+            return own[0] if len(own) == 1 else None
+    return None
 
 
 def _which_leg(legs: Sequence[LegFacts]) -> str:
@@ -76,7 +96,7 @@ def _which_leg(legs: Sequence[LegFacts]) -> str:
 
 
 def _by_roles(person: str, thread: ThreadFacts) -> tuple[str, str]:
-    """The person's own side and the only one on the other side."""
+    """Buyer and seller: the person, and the only participant on the other side."""
     own = thread.people.get(person)
     if own not in (Role.BUYER, Role.SELLER):
         raise Forbidden("Cards are made by the buyer and the seller of a thread.")

@@ -1,37 +1,39 @@
-"""Looking after contracts: recounting them, exporting a person's, and erasing what people wrote.
+"""Checks bookings, cards and the ledger, exports those of a person, and erases a person's texts.
 
-A contract outlives the people's profiles: amounts, times, states and the history with its hashes
-stay, under opaque ids. What goes are the words that a person wrote into it.
+An erasure removes what the person wrote. Amounts, times, states and the history with its hashes
+stay, under opaque ids, because the other party needs them.
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 from asyncpg import Record
 
-from greenroom.bookings.deeds import Deed, Deeds, canonical
-from greenroom.cards import sql_postgres as sql
-from greenroom.cards.rows_postgres import keep_card, read_card
+from greenroom.bookings.transactions import ContractTransaction, ContractTransactions, canonical
+from greenroom.cards import sql
+from greenroom.cards.rows import keep_card, read_card
 from greenroom.cards.wire import shadow_of
-from greenroom.conversations.postings import Posting
+from greenroom.conversations.thread_updates import ThreadUpdate
 from greenroom.conversations.upkeep import Fault
 from greenroom.kernel.clock import rfc3339
 from greenroom.kernel.errors import ThreadNotFound
 from greenroom.platform.idempotency import Kept
+from greenroom.platform.postgres.pool import Session, snapshot
 
 BATCH = 500
 WORDS = frozenset({"note", "notes", "reason"})
-"""What people write into cards in their own words, by the names that the catalogue has for it."""
+"""The fields of payloads and totals that contain free text of people."""
 
-# Entries that do not sum to zero. The database refuses them; a restored one may never have looked.
+# Entries that do not sum to zero. A constraint refuses them, but a restored database may have been
+# loaded without its checks.
 UNBALANCED = """
 select entry_id, sum(amount_cents) as found from money_posting
 group by entry_id having sum(amount_cents) <> 0 order by entry_id limit $1
 """
-# Balances that are kept beside the postings that they are made of.
+# Stored balances that differ from the sum of their postings.
 BALANCES_OFF = """
 select a.account, a.balance_cents as found, coalesce(sum(p.amount_cents), 0)::bigint as counted
 from money_account a left join money_posting p on p.account = a.account
@@ -39,13 +41,13 @@ where a.kind in ('escrow', 'deposit')
 group by a.account, a.balance_cents
 having a.balance_cents <> coalesce(sum(p.amount_cents), 0) order by a.account limit $1
 """
-# Payments that succeeded and are not in the books.
+# Payments that succeeded and have no ledger entry.
 UNBOOKED = """
 select p.payment_id from payment p where p.state = 'succeeded'
     and not exists (select 1 from money_entry e where e.payment_id = p.payment_id)
 order by p.payment_id limit $1
 """
-# What is at another version than its history.
+# Cards, legs and groups whose version differs from their history.
 BEHIND_HISTORY = """
 select s.subject, s.version as found, coalesce(max(h.seq), 0) as counted from (
     select card_id as subject, version from card
@@ -78,52 +80,34 @@ FORGET_CALENDAR = "delete from calendar_feed where user_id = $1"
 
 
 class ContractUpkeep:
-    def __init__(self, deeds: Deeds) -> None:
-        self._deeds = deeds
-        self._pool = deeds.pool
+    def __init__(self, transactions: ContractTransactions) -> None:
+        self._transactions = transactions
+        self._pool = transactions.pool
 
-    async def check(self) -> AsyncIterator[Fault]:
-        """What does not agree with what it is made of. None of it is mended here: a ledger that is
-        wrong is looked at by a person."""
-        for row in await self._pool.fetch(UNBALANCED, BATCH):
-            yield _fault("money_entry", row["entry_id"], row["found"], 0)
-        for row in await self._pool.fetch(BALANCES_OFF, BATCH):
-            yield _fault("money_balance", row["account"], row["found"], row["counted"])
-        for row in await self._pool.fetch(UNBOOKED, BATCH):
-            yield _fault("payment_unbooked", row["payment_id"], "no entry", "one")
-        for row in await self._pool.fetch(BEHIND_HISTORY, BATCH):
-            yield _fault("contract_version", row["subject"], row["found"], row["counted"])
-        async for fault in self._check_hashes():
-            yield fault
+    async def check(self) -> AsyncGenerator[Fault, None]:
+        """Derived values that differ from their source. Nothing is repaired here: a person must
+        look at a wrong ledger."""
+        async with snapshot(self._pool) as conn:
+            async for fault in faults_on(conn):
+                yield fault
 
-    async def _check_hashes(self) -> AsyncIterator[Fault]:
-        """Each step's hash, where its details are kept, and that it follows the step before."""
-        after, last = ("", 0), b""
-        while rows := await self._pool.fetch(HISTORY_AFTER, *after, BATCH):
-            for row in rows:
-                expected = row["last_hash"] or (last if row["subject"] == after[0] else None)
-                if row["seq"] > 1 and row["before_hash"] != expected:
-                    yield _fault("history_order", row["subject"], row["seq"], "the one before")
-                if row["salt"] is not None and _hash_of(row) != row["after_hash"]:
-                    yield _fault("history_hash", row["subject"], row["seq"], "its own hash")
-            after, last = (rows[-1]["subject"], rows[-1]["seq"]), rows[-1]["after_hash"]
-
-    async def export(self, user_id: str) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Bookings that they are a party of, and cards that they have made."""
-        after = ""
-        while rows := await self._pool.fetch(BOOKINGS_OF, user_id, after, BATCH):
-            for row in rows:
-                yield "bookings", _booking(row)
-            after = rows[-1]["leg_id"]
-        after = ""
-        while rows := await self._pool.fetch(sql.CARDS_MADE_BY, user_id, after, BATCH):
-            for row in rows:
-                yield "cards", shadow_of(read_card(row)).card
-            after = rows[-1]["card_id"]
+    async def export(self, user_id: str) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
+        """The person's bookings, as buyer or seller, and the cards that they have created."""
+        async with snapshot(self._pool) as conn:
+            after = ""
+            while rows := await conn.fetch(BOOKINGS_OF, user_id, after, BATCH):
+                for row in rows:
+                    yield "bookings", _booking(row)
+                after = rows[-1]["leg_id"]
+            after = ""
+            while rows := await conn.fetch(sql.CARDS_MADE_BY, user_id, after, BATCH):
+                for row in rows:
+                    yield "cards", shadow_of(read_card(row)).card
+                after = rows[-1]["card_id"]
 
     async def erase(self, user_id: str) -> int:
-        """What they wrote in their own words, wherever it is kept, and the address of their
-        calendar. Says of how many cards. Twice is once."""
+        """Erase the person's free texts and their calendar address. Returns the number of changed
+        cards. Safe to repeat."""
         await self._pool.execute(FORGET_CALENDAR, user_id)
         await self._pool.execute(FORGET_INPUTS, user_id)
         after, count = "", 0
@@ -134,28 +118,56 @@ class ContractUpkeep:
         return count
 
     async def _erase_card(self, card_id: str, thread_id: str) -> int:
-        async def work(deed: Deed) -> int:
+        async def work(tx: ContractTransaction) -> int:
             try:
-                await deed.access(thread_id, None)
+                await tx.access(thread_id, None)
             except ThreadNotFound:
                 thread_is_there = False
             else:
                 thread_is_there = True
-            await deed.conn.execute(FORGET_DETAILS, card_id)
-            [row] = await deed.conn.fetch(sql.LOCK_CARD, card_id)
+            await tx.conn.execute(FORGET_DETAILS, card_id)
+            [row] = await tx.conn.fetch(sql.LOCK_CARD, card_id)
             card = read_card(row)
             silent = _without_words(card.payload), _without_words(card.totals)
             if silent == (card.payload, card.totals):
                 return 0
             card = replace(card, payload=silent[0], totals=silent[1])
-            await keep_card(deed, card)
+            await keep_card(tx, card)
             if thread_is_there:
                 shadow, message_id = shadow_of(card), card.message_id
-                await deed.post(Posting(thread_id, changed_card=shadow, message_id=message_id))
+                await tx.update_thread(
+                    ThreadUpdate(thread_id, changed_card=shadow, message_id=message_id)
+                )
             return 1
 
-        erased = await self._deeds.do(work)
+        erased = await self._transactions.run(work)
         return 0 if isinstance(erased, Kept) else erased
+
+
+async def faults_on(conn: Session) -> AsyncIterator[Fault]:
+    for row in await conn.fetch(UNBALANCED, BATCH):
+        yield _fault("money_entry", row["entry_id"], row["found"], 0)
+    for row in await conn.fetch(BALANCES_OFF, BATCH):
+        yield _fault("money_balance", row["account"], row["found"], row["counted"])
+    for row in await conn.fetch(UNBOOKED, BATCH):
+        yield _fault("payment_unbooked", row["payment_id"], "no entry", "one")
+    for row in await conn.fetch(BEHIND_HISTORY, BATCH):
+        yield _fault("contract_version", row["subject"], row["found"], row["counted"])
+    async for fault in _wrong_hashes(conn):
+        yield fault
+
+
+async def _wrong_hashes(conn: Session) -> AsyncIterator[Fault]:
+    """Check that each history entry follows the previous one, and its hash if details are kept."""
+    after, last = ("", 0), b""
+    while rows := await conn.fetch(HISTORY_AFTER, *after, BATCH):
+        for row in rows:
+            expected = row["last_hash"] or (last if row["subject"] == after[0] else None)
+            if row["seq"] > 1 and row["before_hash"] != expected:
+                yield _fault("history_order", row["subject"], row["seq"], "the one before")
+            if row["salt"] is not None and _hash_of(row) != row["after_hash"]:
+                yield _fault("history_hash", row["subject"], row["seq"], "its own hash")
+        after, last = (rows[-1]["subject"], rows[-1]["seq"]), rows[-1]["after_hash"]
 
 
 def _without_words(value: Any) -> Any:

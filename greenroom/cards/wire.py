@@ -1,18 +1,30 @@
-"""What clients see of a card: its shadow, filled in with what the viewer can do with it now."""
+"""The JSON of a card: its shadow (the copy that the thread keeps) and the viewer's actions."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from greenroom.cards.catalogue import Catalogue, in_locale
+from greenroom.cards.catalogue.loading import Catalogue, in_locale
 from greenroom.cards.machine import available
-from greenroom.cards.model import Card, CardType, Facts, Json, Schema, Transition, roles_of
-from greenroom.conversations.postings import Shadow
+from greenroom.cards.model import (
+    Card,
+    CardType,
+    Circumstances,
+    Facts,
+    Json,
+    Schema,
+    Transition,
+    roles_of,
+)
+from greenroom.conversations.thread_updates import Shadow
 from greenroom.conversations.wire import CardActionView, CardLabels, CardView, MessageView
-from greenroom.kernel.clock import rfc3339
+from greenroom.kernel.clock import Clock, parse_rfc3339, rfc3339, system_clock
 
 DEFAULT_LOCALE = "en"
+
+LIFTED = ("signers", "files")
+"""Totals that are fields of the card's JSON. `files` has the ids of the files in the payload."""
 
 
 class CardMade(Struct, frozen=True):
@@ -25,7 +37,7 @@ class CardOnly(Struct, frozen=True):
 
 
 class HistoryView(Struct, frozen=True, rename={"from_state": "from", "to_state": "to"}):
-    """One transition; the first has no `from`. `actor` is null where the server acted."""
+    """One transition; the first has no `from`. `actor` is null if the server acted."""
 
     version: int
     at: str
@@ -42,8 +54,8 @@ class CardPage(Struct, frozen=True):
 
 
 def shadow_of(card: Card) -> Shadow:
-    """The card as its thread keeps it, for everybody."""
-    totals = {name: value for name, value in card.totals.items() if name != "signers"}
+    """The copy of the card that its thread keeps, the same for all viewers."""
+    totals = {name: value for name, value in card.totals.items() if name not in LIFTED}
     shown: Json = {
         "id": card.id,
         "thread_id": card.thread_id,
@@ -58,21 +70,25 @@ def shadow_of(card: Card) -> Shadow:
         "group_id": card.group_id,
         "leg_id": card.leg_id,
         "answers_card": card.answers_card,
+        "leg_start": None if card.leg_start_ms is None else rfc3339(card.leg_start_ms),
+        "leg_end": None if card.leg_end_ms is None else rfc3339(card.leg_end_ms),
         "waits_for": list(card.waits_for),
         "expires_at": None if card.expires_at_ms is None else rfc3339(card.expires_at_ms),
         "created_at": rfc3339(card.created_at_ms),
         "updated_at": rfc3339(card.updated_at_ms),
     }
-    if "signers" in card.totals:
-        shown["signers"] = card.totals["signers"]
+    for name in LIFTED:
+        if name in card.totals:
+            shown[name] = card.totals[name]
     return Shadow(card.id, card.type, shown)
 
 
 class CardRenderer:
-    """Turns shadows into views. Labels and buttons are made once for each locale and kept."""
+    """Turns shadows into views. Labels and buttons are cached per locale."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._types = catalogue.types
+    def __init__(self, catalogue: Catalogue, clock: Clock = system_clock) -> None:
+        self.types = catalogue.types
+        self._clock = clock
         self._labels: dict[tuple[str, str, str], CardLabels] = {}
         self._buttons: dict[tuple[int, str], CardActionView] = {}
 
@@ -83,7 +99,7 @@ class CardRenderer:
     def render(
         self, shadow: Mapping[str, Any], viewer: str | None, locale: str = DEFAULT_LOCALE
     ) -> CardView:
-        card_type = self._types.get(shadow["type"])
+        card_type = self.types.get(shadow["type"])
         return CardView(
             id=shadow["id"],
             thread_id=shadow["thread_id"],
@@ -120,20 +136,25 @@ class CardRenderer:
         card = _facts(shadow)
         if not card_type.exits.get(card.state):
             return []
-        steps = available(card_type, card, roles_of(card, viewer))
-        return [self._button(step, locale) for step in steps]
+        circumstances = _circumstances(shadow, self._clock())
+        if _is_past(shadow["expires_at"], circumstances.now_ms):
+            return []
+        transitions = available(card_type, card, roles_of(card, viewer), circumstances)
+        return [self._button(transition, locale) for transition in transitions]
 
-    def _button(self, step: Transition, locale: str) -> CardActionView:
-        # Transitions live as long as the catalogue, so that their identity is a name for them.
-        found = self._buttons.get((id(step), locale))
+    def _button(self, transition: Transition, locale: str) -> CardActionView:
+        # Transitions live as long as the catalogue, so that `id` is unique.
+        found = self._buttons.get((id(transition), locale))
         if found is None:
-            label = in_locale(step.label, locale)
-            found = CardActionView(step.action, label, step.style, _document(step.input))
-            self._buttons[id(step), locale] = found
+            label = in_locale(transition.label, locale)
+            found = CardActionView(
+                transition.action, label, transition.style, _document(transition.input)
+            )
+            self._buttons[id(transition), locale] = found
         return found
 
     def _labels_of(self, card_type: CardType | None, state: str, locale: str) -> CardLabels | None:
-        """None for a type that is in the catalogue no more: such a card can only be read."""
+        """None if the type is no longer in the catalogue. Such a card can only be read."""
         if card_type is None or state not in card_type.states:
             return None
         key = card_type.name, state, locale
@@ -158,6 +179,26 @@ def _facts(shadow: Mapping[str, Any]) -> Facts:
         shadow["payload"],
         totals,
     )
+
+
+def _circumstances(shadow: Mapping[str, Any], now_ms: int) -> Circumstances:
+    """What the shadow knows of the leg. Its state is not needed: an end that forbids actions has
+    closed the card already."""
+    return Circumstances(
+        now_ms,
+        start_ms=_time(shadow.get("leg_start")),
+        end_ms=_time(shadow.get("leg_end")),
+        changed_ms=_time(shadow["updated_at"]),
+    )
+
+
+def _time(at: str | None) -> int | None:
+    return None if at is None else parse_rfc3339(at)
+
+
+def _is_past(at: str | None, now_ms: int) -> bool:
+    """Whether the card has expired although its timer has not fired yet."""
+    return at is not None and parse_rfc3339(at) <= now_ms
 
 
 def _document(schema: Schema | None) -> Json | None:

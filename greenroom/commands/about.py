@@ -1,4 +1,4 @@
-"""What there is: `greenroom config`, `doctor`, `openapi`."""
+"""`greenroom config`, `doctor`, `openapi` and `version`."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from greenroom.commands.output import show
 from greenroom.demo.rest import DemoRest
 from greenroom.doctor import examine
 from greenroom.kernel.clock import system_clock
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.processes.termination import run_until_sigterm
 from greenroom.settings import Settings, describe, load_settings
 
 
@@ -31,8 +31,8 @@ def doctor(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def openapi(args: argparse.Namespace, _: Settings) -> int:
-    """The reference is the same everywhere, so that no setting counts and nothing is opened; what
-    rooms make at once, such as secrets, goes with the folder."""
+    """The document does not depend on settings, and nothing is opened for it. The rooms create
+    secrets when they are built, so they get a temporary home."""
     with tempfile.TemporaryDirectory() as home:
         settings = load_settings({"GREENROOM_HOME": home})
         extra = DemoRest(settings, system_clock).endpoints() if args.demo else []

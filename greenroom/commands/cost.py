@@ -1,4 +1,4 @@
-"""`greenroom cost`: what a month on DynamoDB costs, beside the seed's own estimate."""
+"""`greenroom cost`: what a month on DynamoDB costs."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ def cost(args: argparse.Namespace, _: Settings) -> int:
     except ImpossibleError as error:
         raise InvalidRequest(f"{error}. `greenroom cost --help` lists the assumptions.") from error
     except TableError as error:
-        raise MissingError(f"{error}. Install Greenroom again, or mend that file.") from error
+        raise MissingError(f"{error}. Install Greenroom again, or correct that file.") from error
     if args.json:
         print(json.dumps(as_json(shown), indent=2))
     else:

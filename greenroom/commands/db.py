@@ -1,20 +1,22 @@
-"""The database: `greenroom migrate`, and `greenroom db` for the embedded one."""
+"""`greenroom migrate`, and `greenroom db` for the embedded PostgreSQL."""
 
 import argparse
 from dataclasses import asdict
 
 from greenroom.bootstrap import database
 from greenroom.commands.output import show
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
-from greenroom.platform.migrations import migrate as migrate_database
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from greenroom.platform.postgres.migrations import migrate as migrate_database
+from greenroom.platform.processes.termination import run_until_sigterm
 from greenroom.settings import Settings
 
 
 def migrate(args: argparse.Namespace, settings: Settings) -> int:
     with database(settings) as url:
         applied = run_until_sigterm(migrate_database(url))
-    lines = [f"migrated {name}" for name in applied] or ["nothing to do: the tables are up to date"]
+    lines = [f"migrated {name}" for name in applied] or [
+        "nothing to do: tables and functions are up to date"
+    ]
     return show(args, {"applied": applied}, lines)
 
 

@@ -6,7 +6,12 @@ from dataclasses import replace
 
 from greenroom.bootstrap import Rooms, database, http_app
 from greenroom.commands.failures import UsageError
-from greenroom.commands.serving import check_address, with_options
+from greenroom.commands.serving import (
+    certificate,
+    check_address,
+    explained_if_taken,
+    with_options,
+)
 from greenroom.demo.bulk import load_bulk
 from greenroom.demo.crowd import MESSAGES_PER_THREAD, Bulk
 from greenroom.demo.host_listener import HostListener, host_listener
@@ -16,10 +21,10 @@ from greenroom.demo.welcome import Sample, contents, describe_sample, welcome
 from greenroom.doctor import signing_secret
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.logs import configure_logging
-from greenroom.platform.migrations import migrate
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.postgres.migrations import migrate
+from greenroom.platform.processes.termination import run_until_sigterm
 from greenroom.server import serve, serve_one
-from greenroom.settings import Settings
+from greenroom.settings import Settings, server_url
 from greenroom.webapp.files import BUILT, read_files
 
 
@@ -27,7 +32,12 @@ def demo(args: argparse.Namespace, settings: Settings) -> int:
     configure_logging()
     if args.fd is not None:
         with database(settings) as url:
-            return serve_one(lambda: _app(settings, url), fd=args.fd, limits=settings.limits)
+            return serve_one(
+                lambda: _app(settings, url),
+                fd=args.fd,
+                limits=settings.limits,
+                certificate=certificate(settings),
+            )
     settings = with_options(args, settings)
     bulk = _bulk(args)
     if args.load_only:
@@ -36,19 +46,23 @@ def demo(args: argparse.Namespace, settings: Settings) -> int:
             print(f"loaded: {contents(_load(settings, url, args.seed, bulk))}")
         return 0
     check_address(settings)
+    tls = certificate(settings)
     signing_secret(settings)
     with ExitStack() as stack:
+        stack.enter_context(explained_if_taken(settings))
         page = None if args.no_host_page else stack.enter_context(_host_page(args, settings))
-        url = stack.enter_context(database(settings))
-        sample = _load(settings, url, args.seed, bulk)
+        if settings.database_url is None and not (settings.home / "postgres").exists():
+            print(f"making a PostgreSQL in {settings.home / 'postgres'} (once)", flush=True)
         allowed = settings if page is None else page.let_in()
+        url = stack.enter_context(database(allowed))
+        sample = _load(settings, url, args.seed, bulk)
 
         def greet(port: int) -> None:
             if page is not None:
-                page.start(port)
+                page.start(port, tls)
             print(
                 welcome(
-                    *(sample, settings.host, port),
+                    *(sample, server_url(settings, port)),
                     host_page=None if page is None else page.url,
                     is_built="index.html" in read_files(BUILT),
                 ),
@@ -62,6 +76,7 @@ def demo(args: argparse.Namespace, settings: Settings) -> int:
             workers=settings.workers,
             limits=settings.limits,
             on_ready=greet,
+            certificate=tls,
             worker_command="demo",
         )
 
@@ -71,7 +86,7 @@ def _host_page(
 ) -> AbstractContextManager[HostListener]:
     port = args.host_port
     if port:
-        check_address(replace(settings, port=port), "--host-port, --no-host-page")
+        check_address(replace(settings, port=port), "--host-port")
     return host_listener(settings, port)
 
 

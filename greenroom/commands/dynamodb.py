@@ -1,15 +1,15 @@
-"""The commands that prepare a table of DynamoDB: create-table, new-epoch."""
+"""`greenroom dynamodb create-table` and `new-epoch`."""
 
 import argparse
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from greenroom.platform.dynamodb.client import Client
-from greenroom.platform.dynamodb.embedded import EMBEDDED
 from greenroom.platform.dynamodb.errors import ConditionFailed, DynamoDbError
 from greenroom.platform.dynamodb.schema import create_table as make_table
 from greenroom.platform.dynamodb.schema import new_epoch as begin_epoch
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.embedded.dynamodb.shared import EMBEDDED
+from greenroom.platform.processes.termination import run_until_sigterm
 from greenroom.settings import Settings
 
 T = TypeVar("T")
@@ -40,13 +40,13 @@ def new_epoch(_: argparse.Namespace, settings: Settings) -> int:
         raise DynamoDbError(
             f"The table {name} has no epoch yet. Run `greenroom dynamodb create-table`."
         ) from error
-    print(f"{epoch}: every client will load anew. Restart servers that run.")
+    print(f"{epoch}: every client will reload. Restart running servers.")
     return 0
 
 
 def _with_client(settings: Settings, work: Callable[[Client], Awaitable[T]]) -> T:
-    # Here, because the packages behind it are an extra that other commands do without.
-    from greenroom.platform.dynamodb.opening import open_client, reaching  # noqa: PLC0415
+    # Imported here, because it needs the optional packages of the extra `dynamodb`.
+    from greenroom.platform.embedded.dynamodb.opening import open_client, reaching  # noqa: PLC0415
 
     place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
     with reaching(*place) as access:

@@ -1,13 +1,15 @@
-"""Why a command failed, in words, and with which exit code."""
+"""Turns expected errors of a command into a message and an exit code."""
 
 import asyncpg
 
-from greenroom.cards.catalogue import CatalogueError
+from greenroom.cards.catalogue.loading import CatalogueError
 from greenroom.doctor import MissingError
 from greenroom.kernel.errors import InvalidRequest, Problem
+from greenroom.kernel.startup import StartupError
+from greenroom.platform.blobs.s3.errors import S3Error
 from greenroom.platform.dynamodb.errors import DynamoDbError
-from greenroom.platform.embedded_postgres import EmbeddedPostgresError
-from greenroom.platform.migrations import MigrationError
+from greenroom.platform.embedded.postgres import EmbeddedPostgresError
+from greenroom.platform.http.tls import TlsError
 from greenroom.settings import SettingsError
 
 FAILED = 1
@@ -17,13 +19,15 @@ _SAYING_WHAT_TO_DO = (
     MissingError,
     CatalogueError,
     EmbeddedPostgresError,
-    MigrationError,
+    StartupError,
     DynamoDbError,
+    S3Error,
+    TlsError,
 )
 
 
 class UsageError(Exception):
-    """The command was called in a way that it does not take."""
+    """The command was called with wrong or contradictory options."""
 
 
 _WRONG_USE = (UsageError, SettingsError, InvalidRequest)
@@ -32,7 +36,7 @@ FORESEEN = (*_WRONG_USE, *_SAYING_WHAT_TO_DO, *_DATABASE, Problem, OSError)
 
 
 def explain(error: Exception) -> tuple[str, int]:
-    """What to tell of an error that was foreseen, and the exit code."""
+    """The message and the exit code of an expected error."""
     if isinstance(error, _WRONG_USE):
         return str(error), WRONG_USAGE
     if isinstance(error, _SAYING_WHAT_TO_DO):

@@ -1,4 +1,4 @@
-"""Who may call the server: `greenroom token` for people, `greenroom keys` for backends."""
+"""`greenroom token` for people, and `greenroom keys` for backends."""
 
 import argparse
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from greenroom.commands.output import show
 from greenroom.doctor import MissingError, signing_secret
 from greenroom.kernel.clock import rfc3339, system_clock
 from greenroom.kernel.errors import NotFound
-from greenroom.platform.auth import is_user_id, sign_token
-from greenroom.platform.migrations import migrate
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.postgres.migrations import migrate
+from greenroom.platform.processes.termination import run_until_sigterm
+from greenroom.platform.tokens.verifying import is_user_id, sign_token
 from greenroom.settings import Settings
 
 
@@ -29,7 +29,7 @@ def token(args: argparse.Namespace, settings: Settings) -> int:
             args.user,
             clock=system_clock,
             ttl_s=args.hours * 3600,
-            desk=args.desk,
+            operator_role=args.desk,
             audience=settings.jwt_audience,
             issuer=settings.jwt_issuer,
         )
@@ -45,10 +45,14 @@ def create(args: argparse.Namespace, settings: Settings) -> int:
 
 def list_all(args: argparse.Namespace, settings: Settings) -> int:
     keys = _with_rooms(settings, lambda rooms: rooms.accounts.list_keys())
-    lines = [
-        f"{key.key_id}  {'revoked' if key.revoked_at else 'active '}  {key.name}" for key in keys
-    ]
+    lines = [_key_line(key) for key in keys]
     return show(args, [_key_row(key) for key in keys], lines or ["there are no keys"])
+
+
+def _key_line(key: ApiKey) -> str:
+    state = "revoked" if key.revoked_at else "active "
+    used = "never used" if key.last_used_at is None else f"last used {rfc3339(key.last_used_at)}"
+    return f"{key.key_id}  {state}  {used:34}  {key.name}"
 
 
 def revoke(args: argparse.Namespace, settings: Settings) -> int:

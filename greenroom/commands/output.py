@@ -7,6 +7,6 @@ from typing import Any
 
 
 def show(args: argparse.Namespace, row: Any, lines: Sequence[str]) -> int:
-    """JSON with `--json`, else lines for people. The exit code of a command that has done it."""
+    """Print JSON with `--json`, else lines for people. Returns the exit code 0."""
     print(json.dumps(row, indent=2) if args.json else "\n".join(lines))
     return 0

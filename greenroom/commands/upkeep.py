@@ -1,4 +1,5 @@
-"""The commands that look after data: check, export, erase, hold, backup, restore."""
+"""Commands on stored data: check, users export and erase, threads hold and release, backup,
+restore."""
 
 import argparse
 import json
@@ -7,7 +8,7 @@ import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -19,21 +20,23 @@ from greenroom.conversations.upkeep import Fault, HeldError
 from greenroom.doctor import MissingError
 from greenroom.kernel.clock import rfc3339
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound, UserNotFound
-from greenroom.platform.auth import is_user_id
 from greenroom.platform.backup import (
     BackupError,
     after_restore,
     check_backup,
-    what_is_there,
+    rows_by_table,
 )
 from greenroom.platform.backup import backup as write_backup
 from greenroom.platform.backup import restore as replace_by_backup
-from greenroom.platform.dynamodb.embedded import EMBEDDED
-from greenroom.platform.migrations import migrate
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.blobs.place import S3Place
+from greenroom.platform.embedded.dynamodb.shared import EMBEDDED
+from greenroom.platform.postgres.migrations import migrate
+from greenroom.platform.processes.termination import run_until_sigterm
+from greenroom.platform.tokens.verifying import is_user_id
 from greenroom.settings import Settings
 
 FAULTS_LISTED = 1000
+_UNUSABLE_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 REASON_CHARACTERS = 200
 
 
@@ -49,12 +52,14 @@ def check(args: argparse.Namespace, settings: Settings) -> int:
             for faults in (
                 rooms.upkeep.check(repair=args.repair, progress=progress),
                 rooms.contract.upkeep.check(),
+                rooms.files.upkeep.check(repair=args.repair),
             ):
-                async for fault in faults:
-                    counts[fault.kind] += 1
-                    left += not fault.is_mended
-                    if len(listed) < FAULTS_LISTED:
-                        listed.append(fault)
+                async with aclosing(faults):
+                    async for fault in faults:
+                        counts[fault.kind] += 1
+                        left += not fault.is_mended
+                        if len(listed) < FAULTS_LISTED:
+                            listed.append(fault)
 
     _with_rooms(settings, work)
     if args.json:
@@ -76,7 +81,7 @@ def _print_check(listed: list[Fault], counts: Counter[str], left: int) -> None:
         return
     print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
     if left == total:
-        print(f"{total} faults; `greenroom check --repair` sets right what can be")
+        print(f"{total} faults; `greenroom check --repair` corrects what it can")
     elif left:
         print(f"{total} faults, {left} of them cannot be mended here: restore from a backup")
     else:
@@ -86,6 +91,8 @@ def _print_check(listed: list[Fault], counts: Counter[str], left: int) -> None:
 def export_user(args: argparse.Namespace, settings: Settings) -> int:
     _check_user_id(args.user)
     counts: Counter[str] = Counter()
+    if args.files is not None:
+        _make_folder(args.files)
 
     async def work(rooms: Rooms) -> None:
         user = await rooms.accounts.find_user(args.user)
@@ -95,13 +102,21 @@ def export_user(args: argparse.Namespace, settings: Settings) -> int:
             for name in ("created_at", "updated_at"):
                 profile[name] = rfc3339(profile[name])
             document.value("user", profile)
-            parts = rooms.upkeep.export(args.user), rooms.contract.upkeep.export(args.user)
+            preferences = await rooms.accounts.find_preferences(args.user)
+            document.value("preferences", msgspec.to_builtins(preferences))
+            parts = (
+                rooms.upkeep.export(args.user),
+                rooms.contract.upkeep.export(args.user),
+                rooms.files.upkeep.export(args.user, args.files),
+            )
             for part in parts:
-                async for section, item in part:
-                    document.item(section, item)
-                    counts[section] += 1
-                    if counts.total() % 1000 == 0:
-                        show(f"{counts.total()} items")
+                # Close it if writing fails: it holds a connection, and closing the pool waits.
+                async with aclosing(part):
+                    async for section, item in part:
+                        document.item(section, item)
+                        counts[section] += 1
+                        if counts.total() % 1000 == 0:
+                            show(f"{counts.total()} items")
             document.end()
 
     _with_rooms(settings, work, user=args.user)
@@ -112,9 +127,9 @@ def export_user(args: argparse.Namespace, settings: Settings) -> int:
 
 
 class Document:
-    """A JSON object written as it comes: single values, then lists, item by item."""
+    """A JSON object that is written incrementally: single values, then lists, item by item."""
 
-    SECTIONS = ("threads", "messages", "earlier_versions", "blocks", "bookings", "cards")
+    SECTIONS = ("threads", "messages", "earlier_versions", "blocks", "bookings", "cards", "files")
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
@@ -150,21 +165,24 @@ def erase_user(args: argparse.Namespace, settings: Settings) -> int:
     _check_user_id(args.user)
     if not args.yes:
         raise InvalidRequest(
-            f"this removes the profile and every message of {args.user} for good; "
+            f"this removes the profile, every message and every file of {args.user} for good; "
             "`greenroom users export` keeps a copy. Add --yes to do it."
         )
-    messages = threads = 0
+    messages = threads = files = 0
 
     async def work(rooms: Rooms) -> None:
-        nonlocal messages, threads
+        nonlocal messages, threads, files
         await rooms.upkeep.check_may_erase(args.user)
         await rooms.accounts.erase_user(args.user)
         await rooms.contract.upkeep.erase(args.user)
+        files = await rooms.files.upkeep.erase(args.user)
+        steps = rooms.upkeep.erase(args.user)
         with _line() as show:
-            async for step in rooms.upkeep.erase(args.user):
-                messages += step.messages
-                threads += step.threads
-                show(f"{messages} messages in {threads} threads")
+            async with aclosing(steps):
+                async for step in steps:
+                    messages += step.messages
+                    threads += step.threads
+                    show(f"{messages} messages in {threads} threads")
 
     try:
         _with_rooms(settings, work, user=args.user)
@@ -172,10 +190,10 @@ def erase_user(args: argparse.Namespace, settings: Settings) -> int:
         done = f" {messages} messages had gone before it was set." if messages else ""
         raise MissingError(f"{error}{done}") from error
     seconds = settings.limits.known_user_s
-    print(f"{args.user} is erased: {messages} messages in {threads} threads")
+    print(f"{args.user} is erased: {messages} messages in {threads} threads, {files} files")
     print(
-        f"Servers that run may take their token for {seconds} s more; then run this again to be "
-        "sure. Backups made before still hold it all."
+        f"Running servers may accept their token for {seconds} s more; run this again after that "
+        "to be sure. Earlier backups still contain the data."
     )
     return 0
 
@@ -191,26 +209,35 @@ def hold_thread(args: argparse.Namespace, settings: Settings) -> int:
 
 def release_thread(args: argparse.Namespace, settings: Settings) -> int:
     _with_rooms(settings, lambda rooms: rooms.upkeep.release(args.thread))
-    print(f"{args.thread} is not on hold; what is past its keeping time will go")
+    print(f"{args.thread} is not on hold; messages past their retention time will be deleted")
     return 0
 
 
 def backup(args: argparse.Namespace, settings: Settings) -> int:
-    with database(settings) as url, _line() as show, _explained():
+    with database(settings) as url, _line() as show, _explained(args.file):
         size = write_backup(url, args.file, progress=lambda done: show(f"{done:,} bytes"))
     print(f"{args.file}: {size:,} bytes")
-    secret = "GREENROOM_JWT_SECRET" if settings.jwt_secret else settings.home / "jwt-secret"
-    print(f"The secret that tokens are signed with is not in it; keep {secret} apart.")
+    print(f"The secrets are not in it; keep {_secrets_of(settings)} apart.")
+    print(f"It has which files there are, not their bytes: {_where_files_are(settings)}")
     if settings.conversations == "dynamodb":
         print(f"Nor are conversations: {_where_conversations_are(settings)}")
     return 0
 
 
+def _secrets_of(settings: Settings) -> str:
+    """Where the secrets are that sign tokens and the payment gateway's reports."""
+    secrets = {
+        "jwt-secret": settings.jwt_secret and "GREENROOM_JWT_SECRET",
+        "payments-secret": settings.payments_secret and "GREENROOM_PAYMENTS_SECRET",
+    }
+    return " and ".join(given or str(settings.home / name) for name, given in secrets.items())
+
+
 def restore(args: argparse.Namespace, settings: Settings) -> int:
-    with _explained():
+    with _explained(args.file):
         check_backup(args.file)
         with database(settings) as url:
-            there = run_until_sigterm(what_is_there(url))
+            there = run_until_sigterm(rows_by_table(url))
             if there and not args.yes:
                 rows = ", ".join(f"{name} {count:,}" for name, count in there.items())
                 raise BackupError(
@@ -226,13 +253,23 @@ def restore(args: argparse.Namespace, settings: Settings) -> int:
         print(f"restored {args.file}: people and keys. Conversations are as they were.")
         print(f"They are not in it: {_where_conversations_are(settings)}")
     else:
-        print(f"restored {args.file}; every client will load anew")
-    print("Tokens work only with the secret of then. People erased since are back: erase again.")
+        print(f"restored {args.file}; every client will reload")
+    print("Tokens need the secret of that time. People erased since are back: erase them again.")
     return 0
 
 
+def _where_files_are(settings: Settings) -> str:
+    """Where the bytes of files are, and how to keep them."""
+    place = settings.blob_place
+    if isinstance(place, S3Place):
+        kept = f"they are in the bucket {place.bucket}; keep a copy of it, made after this."
+    else:
+        kept = f"they lie in {place}; copy that after this."
+    return f"{kept} Once both are restored, `greenroom check` compares them."
+
+
 def _where_conversations_are(settings: Settings) -> str:
-    """Where they are kept when that is DynamoDB, and how they are brought back."""
+    """Where conversations in DynamoDB are, and how to restore them."""
     if settings.dynamodb_endpoint == EMBEDDED:
         place = f"they lie in {settings.home / 'dynamodb'}; copy that while nothing runs."
     else:
@@ -244,11 +281,20 @@ def _where_conversations_are(settings: Settings) -> str:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(file: Path) -> Iterator[None]:
     try:
         yield
     except BackupError as error:
         raise MissingError(str(error)) from error
+    except _UNUSABLE_FILE as error:
+        raise MissingError(f"{file}: {error.strerror}. Check the path.") from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise InvalidRequest(f"--files takes a folder that can be made: {error}") from error
 
 
 def _check_user_id(user_id: str) -> None:
@@ -275,7 +321,7 @@ def _with_rooms(
 
 @contextmanager
 def _output(file: Path | None) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that appears when it is whole, for its owner only."""
+    """Standard output, or a file that appears only when complete, readable by its owner only."""
     if file is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -293,7 +339,7 @@ def _output(file: Path | None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _line() -> Iterator[Callable[[str], None]]:
-    """A line that is written over, for people who watch; silent otherwise."""
+    """A progress line that is overwritten, if the output is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,32 +1,32 @@
-"""The commands of background work: worker, jobs, payments-sandbox."""
+"""`greenroom worker`, `jobs list`, `jobs replay` and `payments-sandbox`."""
 
 import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeVar
 
 import asyncpg
 
-from greenroom.bookings.sandbox import run
-from greenroom.bookings.timers import dead_timers, replay_timers
+from greenroom.bookings.sandbox.provider import run
+from greenroom.bookings.transactions import TIMER
 from greenroom.bootstrap import Rooms, database
-from greenroom.contract import SANDBOX_FILE, payments_secret
+from greenroom.bootstrap_contract import SANDBOX_FILE, payments_secret
 from greenroom.doctor import MissingError
 from greenroom.kernel.clock import rfc3339
-from greenroom.platform.dead_letters import DeadLetter, dead_jobs
-from greenroom.platform.dead_letters import replay_jobs as replay_dead_jobs
 from greenroom.platform.logs import configure_logging
-from greenroom.platform.migrations import migrate
-from greenroom.platform.postgres import open_pool
-from greenroom.platform.termination import run_until_sigterm
+from greenroom.platform.postgres.migrations import migrate
+from greenroom.platform.postgres.pool import open_pool, snapshot
+from greenroom.platform.processes.termination import run_until_sigterm
+from greenroom.platform.tasks.table import DeadTask, dead_tasks, replay
 from greenroom.settings import Settings
 
 T = TypeVar("T")
 
 HINTS = {
     "payment": "ask the payment provider what became of it; then replay it, which repeats nothing",
+    "file": "mend what its failure tells of, then replay it: the file is processed from the start",
     "job": "mend what its failure tells of, then replay it",
     "timer": "mend what its failure tells of, then replay it: it runs late, but once",
 }
@@ -49,11 +49,25 @@ def work(_: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def list_jobs(args: argparse.Namespace, settings: Settings) -> int:
-    async def work(pool: asyncpg.Pool) -> list[DeadLetter]:
-        return [*await dead_jobs(pool), *await dead_timers(pool)]
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A dead task as an operator sees it. `id` is what replays it."""
 
-    letters = _with_pool(settings, work)
+    id: str
+    kind: Literal["job", "timer"]
+    name: str
+    subject: str
+    attempts: int
+    failure: str | None
+    since_ms: int
+
+
+def list_jobs(args: argparse.Namespace, settings: Settings) -> int:
+    async def work(pool: asyncpg.Pool) -> list[DeadTask]:
+        async with snapshot(pool) as conn:
+            return await dead_tasks(conn)
+
+    letters = [_letter(task) for task in _with_pool(settings, work)]
     if args.json:
         print(json.dumps([_row(letter) for letter in letters], indent=2))
         return 0
@@ -63,10 +77,18 @@ def list_jobs(args: argparse.Namespace, settings: Settings) -> int:
         print(f"    {letter.attempts} attempts, {since}: {letter.failure or 'no reason is known'}")
         print(f"    {_hint(letter)}")
     if letters:
-        print("`greenroom jobs replay --id ID` or `--all` lets them be tried again")
+        print("`greenroom jobs replay --id ID` or `--all` tries them again")
     else:
         print("nothing has failed for good")
     return 0
+
+
+def _letter(task: DeadTask) -> DeadLetter:
+    rest = (task.attempts, task.failure, task.due_ms)
+    if task.kind != TIMER:
+        return DeadLetter(str(task.id), "job", task.kind, task.key, *rest)
+    subject, _, name = task.key.partition("/")
+    return DeadLetter(task.key, "timer", name, subject, *rest)
 
 
 def _row(letter: DeadLetter) -> dict[str, Any]:
@@ -81,12 +103,11 @@ def _hint(letter: DeadLetter) -> str:
 
 def replay_jobs(args: argparse.Namespace, settings: Settings) -> int:
     async def work(pool: asyncpg.Pool) -> int:
-        async with pool.acquire() as conn:
-            if args.all:
-                return await replay_dead_jobs(conn, None) + await replay_timers(conn, None)
-            if args.id.isascii() and args.id.isdigit() and len(args.id) <= 18:
-                return await replay_dead_jobs(conn, int(args.id))
-            return await replay_timers(conn, args.id)
+        if args.all:
+            return await replay(pool)
+        if args.id.isascii() and args.id.isdigit() and len(args.id) <= 18:
+            return await replay(pool, int(args.id))
+        return await replay(pool, kind=TIMER, key=args.id)
 
     count = _with_pool(settings, work)
     if not count and args.id is not None:
@@ -111,7 +132,7 @@ def _with_pool(settings: Settings, work: Callable[[asyncpg.Pool], Awaitable[T]])
 
 
 def run_sandbox(args: argparse.Namespace, settings: Settings) -> int:
-    """Servers use it when their GREENROOM_PAYMENTS_URL is the address that it prints."""
+    """Servers use it if their GREENROOM_PAYMENTS_URL is the address that it prints."""
     return run(
         settings.home / SANDBOX_FILE,
         secret=payments_secret(settings),

@@ -1,23 +1,29 @@
-"""The port of the ledger's decisions about conversations that are kept in another database."""
+"""The port for changes to threads that PostgreSQL decides while DynamoDB stores the threads.
+
+The ledger records a decision in its own transaction; afterwards the conversation store applies it
+once. Open this file to see what the ledger can decide about a thread.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from greenroom.platform.postgres import Session
+from greenroom.conversations.model import BookingRef
+from greenroom.platform.postgres.pool import Session
 
 Params = Mapping[str, str | int | None]
-"""What a notice names. No fractions: not every conversation store keeps them."""
+"""Parameters of a notice. No fractions: the DynamoDB adapter stores whole numbers only."""
 
 
 class DecisionKind(StrEnum):
     PROMOTE = "promote"
-    """`data`: group_id and leg_id, one of them null."""
+    """Bind the thread to a booking. `data`: group_id and leg_id, one of them null, and whether it
+    follows another booking."""
     SAY = "say"
-    """Something in the server's own voice; `data`: code and params."""
+    """Append a system message; `data`: code and params."""
     POST = "post"
-    """What a change of the contract does to a thread; `data`: a `Posting`, until it is done."""
+    """Apply a `ThreadUpdate`. `data` is that update until it is applied, and empty afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,77 +34,76 @@ class Decision:
     data: dict[str, Any]
 
 
-class Booking(NamedTuple):
-    """What a thread belongs to: one of the two is None."""
-
-    group_id: str | None
-    leg_id: str | None
-
-
 class DecisionLog(Protocol):
-    """What is decided in the ledger and has yet to show in a conversation.
+    """The queue of decisions that the ledger has made and the conversation store has not applied.
 
-    - *Durability.* What a `decide_` returns is decided and survives a crash of anything. It waits
-      here until `done` or `park`, and never again after either.
-    - *Order.* Of one thread's decisions, whichever was made after another had been returned comes
-      after it, everywhere.
-    - *Atomicity.* Each call is one transaction. A thread is promoted to one booking, however many
-      try at once.
+    - *Durability.* A decision that a `decide_` method has returned survives any crash. It is
+      pending until `done` or `park`, and never again after either.
+    - *Order.* Decisions of one thread are returned in the order in which they were made.
+    - *Atomicity.* Each call is one transaction. A thread belongs to one booking at a time, even
+      with concurrent calls.
     - *Delivery.* At least once: several processes may hold the same decision at the same time, and
-      one may die before it says `done`. Whoever carries decisions out remembers their ids.
-    - *Failure.* `Unavailable` means that the outcome is unknown. Everything but `decide_notice` may
-      be repeated: each call of that is a decision of its own.
+      one may die before it calls `done`. Whoever applies decisions remembers their ids.
+    - *Failure.* `Unavailable` means that the outcome is unknown. Every call may be repeated, except
+      `decide_notice`, which adds another notice each time.
     """
 
     async def decide_promotion(
-        self, thread_id: str, group_id: str | None, leg_id: str | None
+        self, thread_id: str, booking: BookingRef, follows: BookingRef | None = None
     ) -> Decision | None:
-        """The thread belongs to this booking from here on; None: it did so before, and the decision
-        may still wait. Raises ActionInvalidState when it belongs to another."""
+        """Bind the thread to this booking. None: it was bound before; that decision may still be
+        pending. Raises ActionInvalidState when it is bound to a booking other than `follows`."""
         ...
 
     async def decide_notice(self, thread_id: str, code: str, params: Params) -> Decision:
-        """The thread is to be told something in the server's own voice."""
+        """Append a system message to the thread."""
         ...
 
     async def pending(self, limit: int, older_than_ms: int) -> list[Decision]:
-        """What waits in threads in which something has waited since before this moment, oldest
-        first: of each thread also what came before that, so that none is passed over."""
+        """Pending decisions made before `older_than_ms`, oldest first, together with all earlier
+        pending decisions of the same threads, so that none is applied out of order."""
         ...
 
     async def pending_in(self, thread_id: str, limit: int) -> list[Decision]:
-        """What waits in one thread, oldest first."""
+        """Pending decisions of one thread, oldest first."""
         ...
 
     async def done(self, ids: Sequence[str]) -> None:
-        """The conversation has these."""
+        """Record that these are applied."""
         ...
 
     async def park(self, decision_id: str, code: str) -> None:
-        """No waiting will mend this one: the others need not wait for it."""
+        """Set aside a decision that can never be applied, so that later ones need not wait."""
         ...
 
     async def prune(self, older_than_ms: int, limit: int) -> int:
-        """Forget what was done before this moment, at most `limit`; says how many. To which booking
-        a thread belongs is never forgotten."""
+        """Delete decisions that were done before `older_than_ms`, at most `limit`. Returns how
+        many. The booking that a thread belongs to is never deleted."""
         ...
 
 
-class PostingLog(Protocol):
-    """Decisions that are part of a transaction of the ledger's own, and count once it commits.
+class UpdateLog(Protocol):
+    """Adds decisions to a transaction that the ledger has open. They count when it commits.
 
-    *Order.* Postings of one thread are decided one transaction after the other: `lock` waits for
-    the one before, and so does `decide_posting` where nobody has locked.
+    *Order.* Transactions that update the same thread run one after another: `lock` waits for the
+    one before, and so does `decide_update` if the caller has not locked.
     """
 
-    async def lock(self, conn: Session, thread_id: str) -> Booking | None:
-        """Until the transaction ends. Returns what the thread belongs to, as decided."""
+    async def lock(self, conn: Session, thread_id: str) -> BookingRef | None:
+        """Lock the thread until the transaction ends. Returns its booking, as last decided."""
         ...
 
-    async def book(self, conn: Session, thread_id: str, booking: Booking) -> None:
-        """Raises ActionInvalidState when the thread belongs to another."""
+    async def booking_of(self, conn: Session, thread_id: str) -> BookingRef | None:
+        """The thread's booking, as last decided, without a lock."""
         ...
 
-    async def decide_posting(self, conn: Session, thread_id: str, posting: bytes) -> str:
-        """The id of the decision; `posting` is JSON."""
+    async def book(
+        self, conn: Session, thread_id: str, booking: BookingRef, *, follows: bool = False
+    ) -> None:
+        """Bind the thread to this booking. Raises ActionInvalidState when it is bound to another,
+        unless `follows`: then the caller holds the lock and knows that the other is over."""
+        ...
+
+    async def decide_update(self, conn: Session, thread_id: str, update: bytes) -> str:
+        """Add a POST decision; `update` is JSON. Returns the id of the decision."""
         ...

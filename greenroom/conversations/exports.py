@@ -1,8 +1,9 @@
-"""The shapes in which an export holds threads, messages and what these said before."""
+"""The JSON of threads, messages and earlier versions in the export of a person's data."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from greenroom.conversations.model import Message, ReadMark, Thread
+from greenroom.conversations.model import AttachmentRef, Message, ReadMark, Thread
 from greenroom.kernel.clock import rfc3339
 
 Json = dict[str, Any]
@@ -11,7 +12,8 @@ Json = dict[str, Any]
 def own_part(
     thread_id: str, role: str, status: str, joined_at_ms: int, last_read: ReadMark | None
 ) -> Json:
-    """What someone knows of a thread that they may no longer see."""
+    """A thread, limited to the person's own membership: all that is exported of a thread that they
+    may no longer see."""
     return {
         "id": thread_id,
         "role": role,
@@ -22,7 +24,7 @@ def own_part(
 
 
 def seen_part(thread: Thread) -> Json:
-    """The rest of a thread, as its viewer sees it."""
+    """The fields that are added for a thread that the person can see."""
     inbox = thread.inbox
     return {
         "kind": thread.kind,
@@ -31,6 +33,7 @@ def seen_part(thread: Thread) -> Json:
         "job_id": thread.job_id,
         "group_id": thread.group_id,
         "leg_id": thread.leg_id,
+        "bookings": [each._asdict() for each in thread.bookings],
         "city": thread.city,
         "opened_by": thread.opened_by,
         "created_at": rfc3339(thread.created_at_ms),
@@ -58,7 +61,7 @@ def seen_part(thread: Thread) -> Json:
 
 
 def message_for(reader: str, message: Message) -> Json:
-    """To whom else it is visible is not told: that would tell of a block."""
+    """`visible_to` is left out, because it would reveal that somebody blocked the person."""
     return {
         "id": message.id,
         "thread_id": message.thread_id,
@@ -66,9 +69,11 @@ def message_for(reader: str, message: Message) -> Json:
         "author_id": message.author_id,
         "kind": message.kind,
         "body": message.body,
+        "attachments": files_of(message.attachments),
         "system": message.system,
         "card": message.card,
         "reply_to": message.reply_to,
+        "job_id": message.job_id,
         "client_id": message.client_id if message.author_id == reader else None,
         "created_at": rfc3339(message.created_at_ms),
         "edited_at": _time(message.edited_at_ms),
@@ -76,14 +81,26 @@ def message_for(reader: str, message: Message) -> Json:
     }
 
 
-def earlier_version(thread_id: str, message_id: str, until_ms: int, act: str, body: str) -> Json:
+def earlier_version(
+    thread_id: str,
+    message_id: str,
+    until_ms: int,
+    act: str,
+    body: str,
+    attachments: Sequence[AttachmentRef] = (),
+) -> Json:
     return {
         "thread_id": thread_id,
         "message_id": message_id,
         "until": rfc3339(until_ms),
         "act": act,
         "body": body,
+        "attachments": files_of(attachments),
     }
+
+
+def files_of(attachments: Sequence[AttachmentRef]) -> list[Json]:
+    return [{"file_id": each.file_id, "media": each.media} for each in attachments]
 
 
 def block_of(blocked: str, at_ms: int) -> Json:

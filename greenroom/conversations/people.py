@@ -1,4 +1,4 @@
-"""What stores that keep people elsewhere need to know of them: names and pictures."""
+"""Names and pictures of people, for a conversation store that does not keep accounts itself."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,4 +11,4 @@ class Profile(NamedTuple):
 
 NO_PROFILE = Profile("", None)
 Profiles = Callable[[Sequence[str]], Awaitable[Mapping[str, Profile]]]
-"""The profiles of those of some people who have one."""
+"""Looks up profiles by user id; people without one are left out."""

@@ -1,10 +1,14 @@
-"""The conversation store's port: what the rest of the room may ask of where conversations live."""
+"""The port of the conversation store, and the values that it takes and returns.
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+`postgres/` and `dynamodb/` implement it. Its docstrings are the contract of both.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from greenroom.conversations.attachments import FileView
+from greenroom.conversations.inbox import InboxChanges, InboxFilter, InboxKey, InboxPage
 from greenroom.conversations.model import (
     Cursor,
     Draft,
@@ -24,11 +28,13 @@ class Send:
     author_id: str
     draft: Draft
     cost_ms: int
-    """What this send takes of the minute that one author may run ahead in one thread."""
+    """What this send adds to the author's rate limit in this thread, of 60,000 ms per minute."""
     key: str | None = None
     fingerprint: bytes | None = None
     visible_to: frozenset[str] | None = None
-    """Who of the participants may see it; None: everyone."""
+    """The participants who may see it; None: everyone."""
+    job_id: str | None = None
+    """The job that the message is about. It becomes the thread's job as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,13 @@ class Sent:
 class Started:
     thread: Thread
     message: Message
-    is_repeat: bool
+    is_new: bool
+    """False for a repeat, and when the message was added to an existing thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartLimit:
-    """At most `count` new threads per opener in `window_ms`."""
+    """At most `count` new threads per opener within `window_ms`."""
 
     count: int
     window_ms: int
@@ -59,71 +66,38 @@ class MessagePage:
     sync_cursor: Cursor
 
 
-class Folder(StrEnum):
-    """Views of the inbox; see domain.md."""
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A user whom a person has blocked, and since when."""
 
-    ALL = "all"
-    ACTION = "action"
-    BOOKINGS = "bookings"
-    OFFERS = "offers"
-    REQUESTS = "requests"
-    ARCHIVED = "archived"
-    SPAM = "spam"
+    user_id: str
+    display_name: str
+    avatar_url: str | None
+    created_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class InboxFilter:
-    """What of the inbox is asked for; None: no matter. `q` is looked for in subjects and names."""
+class BlockKey:
+    """A block's position in the list: newest first."""
 
-    folder: Folder = Folder.ALL
-    unread: bool | None = None
-    starred: bool | None = None
-    kind: str | None = None
-    state: str | None = None
-    role_context: str | None = None
-    city: str | None = None
-    q: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InboxKey:
-    """A row's place in the list: pinned first, then last activity first."""
-
-    pinned: bool
     at_ms: int
-    thread_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class InboxPage:
-    items: tuple[Thread, ...]
-    next_key: InboxKey | None
-    unread_threads: dict[Folder, int]
-    sync_cursor: Cursor
-
-
-@dataclass(frozen=True, slots=True)
-class InboxChanges:
-    """What a person does with their own row; None leaves a thing as it is."""
-
-    archived: bool | None = None
-    pinned: bool | None = None
-    starred: bool | None = None
-    sets_muted: bool = False
-    muted_until_ms: int | None = None
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A thread with what else the simple API shows of it to one viewer."""
+    """A thread for one viewer, with the additional values that the polling API shows."""
 
     thread: Thread
     pair_with: str | None
-    """The other person, where this is the oldest thread of just the two that the viewer sees."""
+    """The other person, if this is the oldest visible thread of only these two; else None."""
     last_spoken: LastMessage | None
-    """The last message of a person's; None where there is none."""
+    """The last message that a person wrote; None: only system messages, or none."""
     unread_by: dict[str, int]
-    """What the other of two has not read, as far as the viewer may know; searched to a limit."""
+    """In a thread of two, how many messages the other has not read, as far as their visible read
+    receipt tells. Counted up to a limit."""
+    delivered_id: str = ""
+    """The last message that others see as delivered to the viewer; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +106,9 @@ class Changes:
     cursor: Cursor
     has_more: bool
     acked: Cursor
-    """How far the viewer's clients have acknowledged their feed."""
+    """Up to where the viewer's clients have acknowledged the feed."""
+    files: Mapping[str, FileView] = field(default_factory=dict)
+    """What the viewer may see of the files in these events. The store leaves it empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +119,8 @@ class FeedPosition:
 
 @dataclass(frozen=True, slots=True)
 class DomainEvent:
-    """Something that has happened in a thread, for whoever else must know: nothing that people
-    wrote is in it."""
+    """Something that happened in a thread, for other systems. Contains no text that people
+    wrote."""
 
     event: str
     at_ms: int
@@ -158,33 +134,36 @@ Deliver = Callable[[Sequence[DomainEvent]], Awaitable[None]]
 
 
 class ConversationStore(KeepsAnswers, Protocol):
-    """Where threads, messages, inbox rows and feeds live.
+    """Stores threads, messages, inbox rows and feeds.
 
-    Every adapter promises:
+    Every adapter guarantees:
 
-    - *Two phases.* A change is committed, and with it a record of whom it concerns; then it is
-      projected to each of them, in the order of the commits of a thread. An adapter may do both in
-      one. What returns has been committed and, unless the store failed meanwhile, projected.
-    - *Durability.* What returns without raising is on disk and survives a crash of anything.
-      `Unavailable` means that the outcome is unknown or nothing happened; repeating is safe for
-      every operation, because sends carry a client_id and the rest is idempotent or takes a `Once`.
-    - *Order.* A thread's `seq` counts 1, 2, 3 … without gaps in commit order; `created_at` grows by
-      at least one millisecond with it, whatever the clocks do, and is the time inside the id.
+    - *Two phases.* A change is committed together with the list of people it concerns. Then it is
+      projected to the inbox row and feed of each of them, in commit order per thread. An adapter
+      may do both in one transaction. When a call returns, its change is committed and, unless the
+      store failed meanwhile, projected.
+    - *Durability.* When a call returns without raising, its change is on disk and survives any
+      crash. `Unavailable` means that the outcome is unknown or nothing happened. Every call can
+      be repeated safely: sends carry a client_id, the others are idempotent or take a `Once`.
+    - *Order.* A thread's `seq` counts 1, 2, 3 … without gaps in commit order. `created_at` grows
+      with it by at least one millisecond, even if clocks go back, and is the time inside the id.
     - *Feed.* Each change is in the feed of every participant who may see it, exactly once, at a
       number larger than all that this user could have read before. A reader who has seen number n
       will never find a new event at or below n.
-    - *Membership.* Whoever asks is named, and what they may not see is as if it did not exist:
-      reads return None, changes raise `ThreadNotFound`, for strangers and for missing ids alike. A
-      change checks membership, blocks and locks at its place in the commit order, not before.
+    - *Membership.* Every call names the viewer. What they may not see looks as if it did not
+      exist: reads return None and changes raise `ThreadNotFound`, for strangers and for missing
+      ids alike. A change checks membership, blocks and locks inside its own transaction.
     - *Visibility.* A message may be visible to some participants only. It keeps its `seq`; for the
-      others it is in no page, no feed, no count and no preview.
-    - *Unread.* A row's count equals the messages after the viewer's `last_read` that they may see,
-      did not write, and that are not deleted: after every operation, not eventually.
-    - *Domain events* leave with the write that they tell of, at least once, in order per thread.
-    - *Wake-ups.* After a commit, and never before it, the adapter names everyone whose feed has
-      grown to the `wake` that it was made with. A wake-up is a hint and may be lost.
-    - *Once.* With a `Once`, a change and its kept answer are one: a repeat returns `Kept`, a
-      concurrent repeat waits for the first, another fingerprint raises `IdempotencyMismatch`.
+      others it is in no page, no feed, no count and no preview, and neither are its files.
+    - *Unread.* After every operation, a row's count equals the messages after the viewer's
+      `last_read` that they may see, did not write, and that are not deleted.
+    - *Domain events* are written with their change and delivered at least once, in order per
+      thread.
+    - *Wake-ups.* After the commit, and never before, the adapter passes everyone whose feed has
+      grown to its `wake` callback. A wake-up is a hint and may be lost.
+    - *Once.* With a `Once`, a change and its kept answer are one transaction: a repeat returns
+      `Kept`, a concurrent repeat waits for the first, and a repeat with another fingerprint raises
+      `IdempotencyMismatch`.
     """
 
     async def append(self, send: Send) -> Sent:
@@ -193,26 +172,39 @@ class ConversationStore(KeepsAnswers, Protocol):
         Unavailable when too many sends are waiting."""
         ...
 
+    async def sent_before(self, author: str, thread_id: str, draft: Draft) -> Message | None:
+        """The message that the author has sent in this thread with the draft's client_id, as it is
+        now. Raises IdempotencyMismatch if it was another one."""
+        ...
+
     async def start_thread(
         self,
         draft: ThreadDraft,
         first: Draft,
         limits: tuple[StartLimit, ...],
         once: Once | None = None,
+        *,
+        cost_ms: int = 0,
     ) -> Started | Kept:
-        """Create a thread with its first message, all or nothing. A repeated client_id returns what
-        it started. A recipient who blocked the opener does not see the thread. Raises RateLimited,
-        IdempotencyMismatch, and MsgBlockedByUser when the opener blocked the only recipient."""
+        """Create a thread with its first message in one transaction. The message has no files:
+        they are uploaded for a thread that exists. A repeated client_id returns the thread that it
+        started. A recipient who blocked the opener does not see the thread. Raises RateLimited,
+        IdempotencyMismatch, and MsgBlockedByUser when the opener blocked the only recipient.
+
+        With a `listing_key`: if the opener started a thread with the recipient under this key
+        before, still sees it, and the recipient is still in it, the message is appended there. This
+        costs `cost_ms` and raises what `append` raises. Concurrent calls end in one thread."""
         ...
 
     async def thread(self, viewer: str, thread_id: str) -> tuple[Thread, Cursor] | None:
-        """The thread and the feed position read before it."""
+        """The thread, and the end of the viewer's feed as it was before the thread was read."""
         ...
 
     async def messages(
         self, viewer: str, thread_id: str, *, before: str | None, after: str | None, limit: int
     ) -> MessagePage | None:
-        """A page in seq order: the newest, or next to a message id (which need not exist)."""
+        """A page in seq order: the newest messages, or those directly before or after a message id.
+        The id need not exist."""
         ...
 
     async def message(self, viewer: str, thread_id: str, message_id: str) -> Message | None: ...
@@ -220,16 +212,15 @@ class ConversationStore(KeepsAnswers, Protocol):
     async def inbox(
         self, viewer: str, asked: InboxFilter, *, after: InboxKey | None, limit: int
     ) -> InboxPage:
-        """Pinned threads first, then last activity first; one bounded query, and the number of
-        threads with something unread per folder."""
+        """A page, pinned first, then last activity first; with the counts of all folders."""
         ...
 
     async def set_inbox_row(self, viewer: str, thread_id: str, changes: InboxChanges) -> Thread:
-        """Archive, pin, star, mute. The viewer's other devices hear of it."""
+        """Archive, pin, star or mute. The viewer's other devices get an event."""
         ...
 
     async def put_job(self, job_id: str, participants: list[str]) -> bool:
-        """Who may talk in a job; says whether it is new."""
+        """Set who may talk in a job. Returns whether the job is new."""
         ...
 
     async def job(self, job_id: str) -> list[str] | None: ...
@@ -239,117 +230,156 @@ class ConversationStore(KeepsAnswers, Protocol):
     async def edit_message(
         self, author: str, thread_id: str, message_id: str, body: str, body_html: str | None
     ) -> Message:
-        """Raises NotFound (not there, deleted, not a text), Forbidden (not the author's),
-        EditWindowClosed, ThreadLocked. The same body again changes nothing."""
+        """Raises NotFound (missing, deleted or not a text), Forbidden (written by somebody else),
+        EditWindowClosed, ThreadLocked, and MsgEmpty for an empty body without files. The files
+        stay. The same body again changes nothing."""
         ...
 
     async def delete_message(self, author: str, thread_id: str, message_id: str) -> Message:
-        """Leaves a tombstone. Raises as `edit_message`, without the window; twice is once."""
+        """Leaves a tombstone without text and files. Raises what `edit_message` raises, except
+        EditWindowClosed and MsgEmpty. Deleting again changes nothing."""
         ...
 
     async def mark_read(
         self, reader: str, thread_id: str, up_to: str, once: Once | None = None
     ) -> Thread | Kept:
-        """Move the reader's mark forward, never back. Raises NotFound for a message that they
+        """Move the reader's read mark forward, never back. Raises NotFound for a message that they
         cannot see."""
         ...
 
     async def add_participant(
         self, by: str | None, thread_id: str, user_id: str, role: Role, once: Once | None = None
     ) -> Thread | Kept:
-        """`by` is the acting participant, None for the marketplace's backend. Someone added sees
-        what is written from then on. Raises Forbidden, ActionInvalidState (full)."""
+        """`by` is the acting participant, None for the marketplace's backend. The new participant
+        sees only later messages. Raises Forbidden, ActionInvalidState (thread is full)."""
         ...
 
     async def remove_participant(self, by: str | None, thread_id: str, user_id: str) -> None:
-        """Leave (by = user_id) or remove. The one removed gets one last `thread.changed` and
-        nothing committed later. Raises Forbidden, UserNotFound."""
+        """Leave (`by` is `user_id`) or remove somebody. The removed person gets one last
+        `thread.changed` and nothing that is committed later. Raises Forbidden, UserNotFound."""
         ...
 
     async def promote(
         self, thread_id: str, *, group_id: str | None, leg_id: str | None, once: Once | None = None
     ) -> Thread | Kept:
-        """Inquiry or invite → project, bound to a booking. The same again changes nothing; another
-        booking raises ActionInvalidState."""
+        """Turn an inquiry or invite into a project that is bound to a booking, or bind a project
+        whose booking is over to the next one. Repeating changes nothing; another booking raises
+        ActionInvalidState."""
         ...
 
     async def block(self, blocker: str, blocked: str, once: Once | None = None) -> Kept | None:
-        """From the moment this returns nothing new passes between the two."""
+        """When this has returned, no new message of one reaches the other."""
         ...
 
     async def unblock(self, blocker: str, blocked: str) -> None: ...
 
+    async def blocks(
+        self, blocker: str, *, after: BlockKey | None, limit: int
+    ) -> tuple[Block, ...]:
+        """The users whom this person has blocked, newest first."""
+        ...
+
     async def pair_thread(self, viewer: str, other: str) -> str | None:
-        """The oldest thread that the viewer sees in which only these two have ever been and both
-        still are. Two sends may find different ones when somebody joins between them; a send's
-        `visible_to` keeps it between the two."""
+        """The oldest thread visible to the viewer of which only these two have ever been
+        participants and both still are. If somebody joins it between two sends, the second finds
+        another thread; a send's `visible_to` keeps its text between the two."""
         ...
 
     async def start_pair(
         self, draft: ThreadDraft, first: Send, limits: tuple[StartLimit, ...]
     ) -> Message | None:
-        """Start a thread of two people unless they have one, however many try at once; None: they
-        have one by now. A thread that was hidden from the opener by their block is entered. The
-        first message counts for the send limit and its key. Raises as `start_thread`."""
+        """Start a thread of two people, or return None if they already have one. Concurrent calls
+        end in one thread. If the only thread of the two was hidden from the opener by their own
+        block, it becomes visible again and gets the message. The first message counts for the send
+        limit and its idempotency key. Raises what `start_thread` raises."""
         ...
 
     async def sent_under(self, author: str, key: str, fingerprint: bytes) -> Message | None:
-        """The message that a send under this key made, as it is now. Raises IdempotencyMismatch,
-        and ThreadNotFound when the author sees it no more."""
+        """The message that was sent under this idempotency key, as it is now. Raises
+        IdempotencyMismatch, and ThreadNotFound when the author no longer sees it."""
         ...
 
     async def conversation(self, viewer: str, thread_id: str) -> Conversation | None: ...
 
     async def pair_conversation(self, viewer: str, others: Sequence[str]) -> Conversation | None:
-        """Of `pair_thread`'s threads with each of these, the first that there is."""
+        """The conversation with the first of `others` who has a `pair_thread` with the viewer."""
         ...
 
     async def conversations(self, viewer: str, limit: int) -> tuple[Conversation, ...]:
-        """What is placed in the inbox, last activity first, pinned or not."""
+        """The threads whose placement is the inbox, last activity first; pinning has no effect."""
         ...
 
     async def spoken(
         self, viewer: str, thread_id: str, *, after: str | None, limit: int
     ) -> tuple[Message, ...]:
-        """Messages of people, in seq order: the first after an id (which need not exist), or the
-        newest. Empty for outsiders."""
+        """Messages that people wrote, in seq order: the first ones after an id (which need not
+        exist), or the newest. Empty for outsiders."""
+        ...
+
+    async def changed(
+        self, viewer: str, thread_id: str, *, after_ms: int, limit: int
+    ) -> tuple[Message, ...]:
+        """Messages that people wrote and that were edited or deleted after `after_ms`, in the order
+        of these changes. New changes get strictly growing times within a thread; where several
+        messages have the time of the last one, all are returned, even beyond the limit. Empty for
+        outsiders."""
+        ...
+
+    async def deliver(self, viewer: str, thread_id: str, up_to: str) -> None:
+        """Record that a client of the viewer has this thread up to this message. Others get
+        receipts as with `acknowledge`. Nothing happens for outsiders."""
         ...
 
     async def changes(self, viewer: str, since: Cursor | None, limit: int) -> Changes:
-        """Events after `since`, or from the oldest kept. A cursor older than what is kept, ahead of
-        the head or of another epoch gets a single `reset` with a cursor to go on from."""
+        """Events after `since`, or from the oldest kept one. A cursor that is older than what is
+        kept, ahead of the head, or of another epoch gets a single `reset` event, whose cursor is
+        valid."""
         ...
 
     async def changes_of_many(self, positions: Sequence[FeedPosition], limit: int) -> list[Changes]:
-        """`changes` for several people in one go; no more than `feed_batch` of them."""
+        """`changes` for several people in one query; at most `feed_batch` of them. Raises
+        Unreadable if one of the feeds cannot be read; the caller then reads each alone."""
         ...
 
     async def heads(self, viewers: Sequence[str]) -> dict[str, Cursor]:
-        """Where feeds stand, of those who have one; no more than `feed_recheck_batch`."""
+        """The ends of these people's feeds, of those who have one; at most `feed_recheck_batch`
+        people."""
         ...
 
     async def acknowledge(self, viewer: str, up_to: Cursor) -> None:
-        """A client of the viewer's has everything up to this. Moves forward only; a cursor ahead
-        of the head or of another epoch counts for nothing. Those who share a thread in which
-        something arrived get one `receipt` of delivery, up to the last message that everybody
-        there sees; not while a block lies between the viewer and any of them, and not in threads
-        of more than `delivery_shown_participants`."""
+        """Record that a client of the viewer has its feed up to this cursor. Moves forward only; a
+        cursor ahead of the head or of another epoch is ignored. In each thread with newly delivered
+        messages, the other participants get one delivery `receipt`, up to the last message that is
+        visible to everybody there. There is none while the viewer and any of them have a block
+        between them, nor in threads of more than `delivery_shown_participants`."""
+        ...
+
+    async def tell_file_changed(
+        self, thread_id: str | None, file_id: str, owner: str, message_id: str | None
+    ) -> None:
+        """Send `file.changed` to everybody who sees the message; without a message, to the owner.
+        Repeating it sends the event again. Nothing happens if the thread or message is gone."""
+        ...
+
+    async def safe_mode_required(self, thread_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these threads in which Safe-Mode cannot be switched off. For the server itself:
+        nothing is checked."""
         ...
 
     async def settle(self) -> int:
-        """Finish what a process that is gone has left half done: changes that are committed and
-        not in every feed yet. Says how many. Readers and writers who come upon one finish it too;
-        this is for those that nobody comes upon."""
+        """Project changes that a crashed process committed but did not project to every feed.
+        Returns how many. Readers and writers of a thread do the same for that thread; this call
+        finds the threads that nobody reads or writes."""
         ...
 
     async def hand_over(self, deliver: Deliver) -> int:
-        """Hand domain events on, a bounded number, in order per thread, and forget them once
-        `deliver` has returned: each at least once. Says how many."""
+        """Pass domain events to `deliver`, a bounded number, in order per thread, and delete them
+        when it has returned: each is delivered at least once. Returns how many."""
         ...
 
     async def prune(self) -> dict[str, int]:
-        """Forget what is past its keeping time, a bounded amount per call; says how much, of what
-        the database does not forget by itself."""
+        """Delete what is past its retention time, a bounded amount per call. Returns how much of
+        each kind; what the database expires by itself is not counted."""
         ...
 
     async def ping(self) -> None:
@@ -357,5 +387,5 @@ class ConversationStore(KeepsAnswers, Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what was taken, then let go of connections."""
+        """Finish accepted work, then close the connections."""
         ...

@@ -1,19 +1,23 @@
-"""What clients see of a conversation, as JSON: api.md's names, each viewer's own view."""
+"""The JSON of threads, messages, inbox rows and events, as each viewer may see them.
 
-import base64
-import binascii
-import re
-from collections.abc import Callable
+These structs are the schemas of the OpenAPI document. `Views` makes them from the model.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec.structs import replace
 
+from greenroom.conversations.attachments import AttachmentView, FileView, attachment_view
 from greenroom.conversations.markdown import render_plain
 from greenroom.conversations.model import (
     Event,
     EventType,
+    FileSummary,
     InboxRow,
     LastMessage,
+    Media,
     Message,
     Participant,
     ReadMark,
@@ -22,9 +26,8 @@ from greenroom.conversations.model import (
     ThreadKind,
     derive_state,
 )
-from greenroom.conversations.store import InboxKey
 from greenroom.kernel.clock import rfc3339
-from greenroom.kernel.errors import InvalidRequest
+from greenroom.kernel.kept import reads_kept
 from greenroom.kernel.limits import Limits
 
 Placement = Literal["inbox", "requests", "archived", "spam"]
@@ -34,8 +37,6 @@ State = Literal[
 ]
 Badge = Literal["action", "booking", "muted"]
 RoleName = Literal["buyer", "seller", "host", "support", "admin"]
-
-_PAGE_KEY = re.compile(r"([01])\.([0-9a-f]{1,11})\.([ -~]{1,64})")
 
 
 class ReadMarkView(Struct, frozen=True):
@@ -55,14 +56,14 @@ class ParticipantView(Struct, frozen=True):
 
 
 class SystemNotice(Struct, frozen=True):
-    """What the server says in a thread: a code that clients put into words, and its parts."""
+    """A system message: a code that clients turn into text, and its parameters."""
 
     code: str
     params: dict[str, Any]
 
 
 class CardActionView(Struct, frozen=True):
-    """Something that the viewer can do with a card now; `input` says what it takes besides."""
+    """An action that the viewer can take on a card now. `input` is the JSON Schema of its input."""
 
     action: str
     label: str
@@ -76,7 +77,8 @@ class CardLabels(Struct, frozen=True):
 
 
 class CardView(Struct, frozen=True, omit_defaults=True):
-    """A card as it is now. `message_id` is null while its message is on its way to the thread."""
+    """A card as it is now. `message_id` is null until its message is in the thread. `files` has
+    the files that it shows, as the viewer may see them."""
 
     id: str
     thread_id: str
@@ -99,25 +101,29 @@ class CardView(Struct, frozen=True, omit_defaults=True):
     available_actions: list[CardActionView]
     labels: CardLabels | None = None
     signers: list[dict[str, Any]] | None = None
+    files: list[FileView] | None = None
 
 
 ShowCard = Callable[[dict[str, Any], str | None], CardView | dict[str, Any]]
-"""A card's shadow, with the `message_id` that it has, as one viewer may see it and act on it."""
+"""Turns a stored card, with its `message_id` added, into the card for one viewer, with the actions
+that they may take."""
 
 
 def show_shadow(shadow: dict[str, Any], _viewer: str | None) -> CardView:
-    """The card by itself: what can be done with it is another room's to say."""
+    """The card without actions, which the cards package would add."""
     empty: dict[str, Any] = {"totals": {}, "waits_for": [], "available_actions": []}
-    return convert({**dict.fromkeys(_NULLABLE), **empty, **shadow}, CardView)
+    shown = {name: value for name, value in shadow.items() if name != "files"}
+    return convert({**dict.fromkeys(_NULLABLE), **empty, **shown}, CardView)
 
 
 _NULLABLE = ["message_id", "buyer", "seller", "group_id", "leg_id", "answers_card", "expires_at"]
 
 
 class MessageView(Struct, frozen=True):
-    """A message. `client_id` is there for its author only. A deleted one keeps its place, empty.
+    """A message. Only its author sees `client_id`. A deleted message keeps its place, with an empty
+    body and without its files.
 
-    A card is decided before its message is in the thread: until then `id` and `seq` are null.
+    A card can be accepted before its message is in the thread: until then `id` and `seq` are null.
     """
 
     id: str | None
@@ -127,6 +133,7 @@ class MessageView(Struct, frozen=True):
     kind: Literal["text", "asset", "card", "system"]
     body: str
     body_html: str
+    attachments: list[AttachmentView]
     system: SystemNotice | None
     reply_to: str | None
     created_at: str
@@ -136,7 +143,16 @@ class MessageView(Struct, frozen=True):
     client_id: str | UnsetType = UNSET
 
 
+class FileSummaryView(Struct, frozen=True):
+    """The files of a message: how many, and of which kind; `other` if of several kinds."""
+
+    media: Media
+    count: int
+
+
 class LastMessageView(Struct, frozen=True):
+    """`preview` is empty for files without a caption: clients say what `files` has."""
+
     id: str
     author_id: str | None
     kind: Literal["text", "asset", "card", "system"]
@@ -145,6 +161,7 @@ class LastMessageView(Struct, frozen=True):
     created_at: str
     deleted_at: str | None
     card_type: str | None = None
+    files: FileSummaryView | None = None
 
 
 class InboxView(Struct, frozen=True):
@@ -158,6 +175,7 @@ class InboxView(Struct, frozen=True):
     badges: list[Badge]
     pinned: bool
     starred: bool
+    has_files: bool
     muted_until: str | None
     last_read: ReadMarkView | None
     last_message: LastMessageView | None
@@ -165,7 +183,17 @@ class InboxView(Struct, frozen=True):
     last_sender_id: str | None
 
 
+class BookingRefView(Struct, frozen=True):
+    """A booking of the thread: its group, or one of its legs."""
+
+    group_id: str | None
+    leg_id: str | None
+
+
 class ThreadView(Struct, frozen=True):
+    """`group_id` or `leg_id` is the current booking. `bookings` are the earlier ones, all of whose
+    legs are completed or cancelled, oldest first."""
+
     id: str
     kind: Kind
     state: State
@@ -175,6 +203,7 @@ class ThreadView(Struct, frozen=True):
     job_id: str | None
     group_id: str | None
     leg_id: str | None
+    bookings: list[BookingRefView]
     city: str | None
     safe_mode_required: bool
     request_state: Literal["none", "pending", "accepted", "declined"]
@@ -195,8 +224,10 @@ class ReceiptView(Struct, frozen=True):
 
 
 class EventView(Struct, frozen=True, omit_defaults=True):
-    """One change. What changed stands under its own noun, whole, as the viewer may see it now: of
-    `card.changed` the card, whose `message_id` names the message that shows it.
+    """One change. The field named after what changed has its complete current value, as the viewer
+    may see it. For `card.changed` that is `card`, whose `message_id` is the message that shows it.
+    For `file.changed` it is `file`, and `message_id` is the message that shows it; without one, the
+    file is the viewer's own and not sent yet.
 
     `thread.changed` without a `thread` means that the viewer is no longer in it.
     """
@@ -210,10 +241,13 @@ class EventView(Struct, frozen=True, omit_defaults=True):
     inbox: InboxView | None = None
     thread: ThreadView | None = None
     receipt: ReceiptView | None = None
+    message_id: str | None = None
+    file: FileView | None = None
 
 
 class Views:
-    """Shapes nouns for a viewer at a moment; `viewer` is None for the marketplace's backend."""
+    """Makes JSON structs of model values for one viewer. `viewer` is None for the marketplace's
+    backend. `files` has what the viewer may see of the files in these values, by id."""
 
     def __init__(
         self,
@@ -221,12 +255,15 @@ class Views:
         now_ms: int,
         limits: Limits,
         show_card: ShowCard = show_shadow,
+        files: Mapping[str, FileView] | None = None,
     ) -> None:
+        self._files = files or {}
         self._viewer = viewer
         self._now_ms = now_ms
         self._limits = limits
         self._show_card = show_card
 
+    @reads_kept
     def message(self, message: Message) -> MessageView:
         html = ""
         if message.body:
@@ -240,6 +277,7 @@ class Views:
             kind=message.kind,  # type: ignore[arg-type]
             body=message.body,
             body_html=html,
+            attachments=self._attachments(message),
             system=_notice(message),
             reply_to=message.reply_to,
             created_at=rfc3339(message.created_at_ms),
@@ -253,8 +291,21 @@ class Views:
         if message is None or message.card is None:
             return None
         shown = self._show_card({**message.card, "message_id": message.id}, self._viewer)
-        return shown if isinstance(shown, CardView) else convert(shown, CardView)
+        card = shown if isinstance(shown, CardView) else convert(shown, CardView)
+        if "files" not in message.card:
+            return card
+        return replace(card, files=self._files_of(message.card["files"]))
 
+    def _attachments(self, message: Message) -> list[AttachmentView]:
+        if not message.attachments:
+            return []
+        files = self._files_of(each.file_id for each in message.attachments)
+        return [attachment_view(file) for file in files]
+
+    def _files_of(self, file_ids: Iterable[str]) -> list[FileView]:
+        return [self._files[each] for each in file_ids if each in self._files]
+
+    @reads_kept
     def inbox(self, inbox: InboxRow) -> InboxView:
         last = inbox.last_message
         return InboxView(
@@ -266,6 +317,7 @@ class Views:
             badges=self._badges(inbox),
             pinned=inbox.pinned,
             starred=inbox.starred,
+            has_files=inbox.file_messages > 0,
             muted_until=_time(inbox.muted_until_ms),
             last_read=_mark(inbox.last_read),
             last_message=_last_message(last),
@@ -273,6 +325,7 @@ class Views:
             last_sender_id=last.author_id if last else None,
         )
 
+    @reads_kept
     def thread(self, thread: Thread) -> ThreadView:
         last = thread.inbox.last_message if thread.inbox else None
         return ThreadView(
@@ -292,6 +345,7 @@ class Views:
             job_id=thread.job_id,
             group_id=thread.group_id,
             leg_id=thread.leg_id,
+            bookings=[BookingRefView(*each) for each in thread.bookings],
             city=thread.city,
             safe_mode_required=thread.safe_mode_required,
             request_state=thread.request_state,  # type: ignore[arg-type]
@@ -303,6 +357,7 @@ class Views:
             updated_at=rfc3339(thread.updated_at_ms),
         )
 
+    @reads_kept
     def event(self, event: Event) -> EventView:
         message, is_card = event.message, event.type == EventType.CARD_CHANGED
         return EventView(
@@ -315,10 +370,12 @@ class Views:
             inbox=self.inbox(event.inbox) if event.inbox else None,
             thread=self.thread(event.thread) if event.thread else None,
             receipt=_receipt(event.receipt),
+            message_id=event.message_id,
+            file=None if event.file_id is None else self._files.get(event.file_id),
         )
 
     def _badges(self, inbox: InboxRow) -> list[Badge]:
-        """What a list shows beside a thread, most pressing first."""
+        """The badges beside a thread in the inbox, most urgent first."""
         badges: list[Badge] = []
         if inbox.needs_action:
             badges.append("action")
@@ -354,7 +411,12 @@ def _last_message(message: LastMessage | None) -> LastMessageView | None:
         created_at=rfc3339(message.created_at_ms),
         deleted_at=_time(message.deleted_at_ms),
         card_type=message.card_type,
+        files=_summary(message.files),
     )
+
+
+def _summary(files: FileSummary | None) -> FileSummaryView | None:
+    return None if files is None else FileSummaryView(files.media, files.count)
 
 
 def _receipt(receipt: Receipt | None) -> ReceiptView | None:
@@ -375,25 +437,3 @@ def _mark(mark: ReadMark | None) -> ReadMarkView | None:
 
 def _time(at_ms: int | None) -> str | None:
     return None if at_ms is None else rfc3339(at_ms)
-
-
-def encode_page_key(key: InboxKey | None) -> str | None:
-    """Where the next inbox page starts; opaque to clients."""
-    if key is None:
-        return None
-    text = f"{key.pinned:d}.{key.at_ms:x}.{key.thread_id}"
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def decode_page_key(text: str | None) -> InboxKey | None:
-    if text is None:
-        return None
-    try:
-        padded = text + "=" * (-len(text) % 4)
-        plain = base64.b64decode(padded, b"-_", validate=True).decode()
-    except (ValueError, binascii.Error):
-        plain = ""
-    match = _PAGE_KEY.fullmatch(plain)
-    if match is None:
-        raise InvalidRequest("cursor is not one of ours; leave it out to start over")
-    return InboxKey(match[1] == "1", int(match[2], 16), match[3])

@@ -1,2 +1,2 @@
-"""What messaging on DynamoDB costs a month: measured units, a dated price table, and the seed's own
-estimate beside them."""
+"""`greenroom cost`: what messaging on DynamoDB costs a month, from measured capacity units and a
+dated price table, compared with a rough estimate of a simpler service."""

@@ -1,4 +1,5 @@
-"""What a bill is computed from. The defaults are the seed's own estimate, as far as it says."""
+"""The numbers that a bill is computed from. The defaults are those of the simple estimate
+(`simple_estimate.py`), where it states them, so that the two can be compared."""
 
 import math
 from dataclasses import Field, dataclass, field, fields, replace
@@ -13,7 +14,7 @@ MINUTES_PER_DAY = 24 * 60
 
 
 class ImpossibleError(ValueError):
-    """These assumptions cannot be; the message says which and what they take."""
+    """These assumptions are impossible; the message says which one, and its range."""
 
 
 def _number(default: float, least: float, most: float, text: str) -> Any:
@@ -22,9 +23,10 @@ def _number(default: float, least: float, most: float, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """Every number has bounds, so that a slip of the keyboard is told and not billed."""
+    """Every number has bounds, so that a typing error is reported instead of billed."""
 
-    # The seed's: 1000 messages a day in 100 conversations, 100 files of 1 MB, all kept for 30 days.
+    # As in the simple estimate: 1000 messages a day in 100 conversations, 100 files of 1 MB, all
+    # kept for 30 days.
     messages_per_day: float = _number(1000, 0, 1e12, "messages sent a day")
     conversations: float = _number(100, 0, 1e12, "conversations that are alive")
     files_per_day: float = _number(100, 0, 1e12, "files sent a day")
@@ -32,30 +34,30 @@ class Assumptions:
     message_kept_days: float = _number(30, 1, 36500, "days until a message goes; the server's: 548")
     file_kept_days: float = _number(30, 1, 36500, "days until a file goes")
 
-    # What units.json was measured with. Most chat is shorter (the limit is 2000 characters), so
-    # this bounds storage and transfer from above.
+    # The length that units.json was measured with. Most messages are shorter, so storage and
+    # transfer are at most what the bill says.
     message_bytes: float = _number(1024, 1, 8000, "average length of a message, bytes")
 
-    # Two, each in one conversation only: the most people that so many conversations can have.
+    # Two people who are in no other conversation: the most people for so many conversations.
     people_per_conversation: float = _number(
         2, 0.01, 2, "people per conversation, each counted once"
     )
 
-    # Together 168 polls per person and day, which makes the seed's one million a month with its 200
-    # people: a chat open for 5 minutes (every 3 s), a tab behind others for 8 (every 10 s), and one
-    # left alone for 10 (every 30 s).
+    # Together 168 polls per person and day, which is the simple estimate's one million a month for
+    # 200 people: 5 minutes with the chat open (every 3 s), 8 in the background (every 10 s), and 10
+    # idle (every 30 s).
     active_minutes: float = _number(5, 0, MINUTES_PER_DAY, "minutes a day with the chat open")
     background_minutes: float = _number(8, 0, MINUTES_PER_DAY, "… with the chat in the background")
     idle_minutes: float = _number(10, 0, MINUTES_PER_DAY, "… with the chat left idle")
 
-    # The seed polls. What a WebSocket costs instead is printed beside the bill.
+    # The simple estimate polls. The report also prints what WebSockets would cost.
     streaming_share: float = _number(0, 0, 1, "share of that time on a stream instead of polling")
 
     # A visit loads the inbox and a page of one thread; clients keep what they have loaded.
     visits_per_day: float = _number(2, 0, 1000, "visits per person and day")
 
-    # People write in bursts: one mark covers two messages. A message arrives by itself, because its
-    # reader polls or streams; so it is acknowledged by itself.
+    # People write in bursts, so one read mark covers two messages. Clients poll or stream, so each
+    # message arrives, and is acknowledged, separately.
     marks_per_message: float = _number(0.5, 0, 50, "read marks per message")
     acknowledgements_per_message: float = _number(1, 0, 50, "delivery receipts per message")
     edits_per_message: float = _number(0.02, 0, 10, "edits per message")
@@ -63,26 +65,28 @@ class Assumptions:
     typing_per_message: float = _number(1, 0, 50, "signs of typing per message, on streams only")
     downloads_per_file: float = _number(1, 0, 1e4, "downloads per file: its one receiver")
 
-    # Two look-ups of 5 ms, and about 10 ms of a processor, of which 256 MB come with a seventh.
+    # Two database reads of 5 ms each, and about 10 ms of a full processor. With 256 MB a function
+    # gets a seventh of one.
     lambda_mb: float = _number(256, 128, 10240, "memory of the function that answers polls, MB")
     lambda_ms: float = _number(100, 1, 900_000, "billed time of one call, ms")
 
-    # `streams` of kernel/limits, one process per vCPU. Sends on PostgreSQL were measured at 4,000 a
-    # second and core; a send on DynamoDB is several signed requests, hence an eighth of that.
+    # Streams: the limit `streams` of kernel/limits.py, with one process per vCPU. Requests: a core
+    # sends 4,000 messages a second on PostgreSQL (measured); a send on DynamoDB makes several
+    # signed requests, so an eighth of that is assumed.
     streams_per_vcpu: float = _number(Limits().streams, 1, 1e6, "open streams per vCPU of a server")
     requests_per_vcpu: float = _number(500, 1, 1e5, "requests a second per vCPU of a server")
 
-    # Half of a day's messages in its busiest six hours is twice the average, and the busiest minute
-    # is twice the busy hours.
+    # If half of a day's messages come in six hours, these hours have twice the average; the busiest
+    # minute has twice that.
     peak_factor: float = _number(4, 1, 1000, "busiest minute / average")
 
-    # Accounts stay in PostgreSQL. Where the marketplace has one anyway, messaging pays for none.
+    # Accounts are always in PostgreSQL. 0 if the marketplace has a PostgreSQL anyway.
     postgres_share: float = _number(1, 0, 1, "share of a PostgreSQL that messaging pays for")
     free_tier: bool = False
 
     def __post_init__(self) -> None:
         for each in numbers():
-            # The upper bounds are for people's input; a curve goes where it goes.
+            # The upper bounds are checked for command line input only; curves exceed them.
             if not each.metadata["least"] <= getattr(self, each.name) < math.inf:
                 raise ImpossibleError(f"{each.name} is a number from {each.metadata['least']:g} on")
         if self.open_minutes > MINUTES_PER_DAY:
@@ -101,7 +105,7 @@ class Assumptions:
         return self.active_minutes + self.background_minutes + self.idle_minutes
 
     def polling(self) -> tuple[tuple[float, int], ...]:
-        """The seed's three paces: for how many minutes a day, every how many seconds."""
+        """Minutes a day and seconds between polls, for an open, a background and an idle chat."""
         return (
             (self.active_minutes, POLL_ACTIVE_S),
             (self.background_minutes, POLL_BACKGROUND_S),
@@ -110,11 +114,11 @@ class Assumptions:
 
     @property
     def polls_per_person(self) -> float:
-        """A day, if they did nothing but poll."""
+        """Polls a day of a client that only polls."""
         return 60 * math.fsum(minutes / every_s for minutes, every_s in self.polling())
 
     def scaled_to(self, messages_per_day: float) -> "Assumptions":
-        """The same people writing the same, only more of them: what a curve is drawn of."""
+        """The same behaviour with more people: for the curve."""
         if self.messages_per_day < 1:
             raise ImpossibleError("a curve needs at least one message a day")
         factor = messages_per_day / self.messages_per_day

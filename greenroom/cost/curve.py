@@ -1,4 +1,4 @@
-"""The bill from a thousand to a thousand million messages a day, as a table and as a picture."""
+"""The bill for a thousand to a thousand million messages a day, as a table and as a plot."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class Point:
     messages_per_day: float
     usd: float
     streaming_usd: float
-    """The same with every client on a stream."""
+    """The bill if every client uses a stream."""
     writes_per_s: float
     peak_writes_per_s: float
 
@@ -47,7 +47,7 @@ def curve(a: Assumptions, measured: UnitTable, prices: Prices) -> list[Point]:
 
 
 def plot(a: Assumptions, measured: UnitTable, prices: Prices) -> list[str]:
-    """Both axes in powers of ten; `*` is the bill, `o` the same with everybody on a stream."""
+    """Both axes are logarithmic; `*` is the bill, `o` the bill if every client uses a stream."""
     width = COLUMNS_PER_DECADE * (len(EXPONENTS) - 1) + 1
     points = [
         point(a, 10 ** (EXPONENTS.start + x / COLUMNS_PER_DECADE), measured, prices)

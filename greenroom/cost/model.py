@@ -1,7 +1,7 @@
-"""From assumptions to a bill: how often each operation happens, what that consumes, what it costs.
+"""Computes a bill: how often each operation happens, what that consumes, and what it costs.
 
-Pure: the tables of prices and units are arguments. Where the truth lies between two figures the
-dearer one is taken, so that a bill is a bound and not a hope.
+Pure: the tables of prices and units are arguments. Of two plausible figures the dearer one is
+taken, so that a bill is an upper bound.
 """
 
 import math
@@ -16,12 +16,12 @@ HOURS = 24 * DAYS
 SECONDS = 3600 * HOURS
 
 LIMITS = Limits()
-"""What the server does by itself while a stream is open, and what it keeps."""
+"""How often the server reads while a stream is open, and how long it keeps data."""
 
 FEED_ENTRY_BYTES = 265
 """Keys, type, thread, message and actor with their names, and DynamoDB's 100 bytes per item."""
 
-# On the wire. A message goes out as text and as HTML, with its frame around it.
+# Sizes of answers. A message is sent as text and as HTML, inside an event.
 EMPTY_ANSWER_BYTES = 400
 EVENT_BYTES = 600
 INBOX_BYTES = 20_000
@@ -29,7 +29,7 @@ INBOX_BYTES = 20_000
 GB_PER_VCPU = 2
 SMALLEST_VCPU = 0.25
 LOOKUPS_PER_VCPU = 2000
-"""Of PostgreSQL: half of the sends per core that were measured there, and a look-up is cheaper."""
+"""Of PostgreSQL: half of the measured sends per core, although a look-up is cheaper than a send."""
 SMALLEST_POSTGRES_GB = 20
 PERSON_BYTES = 1000
 
@@ -55,8 +55,8 @@ class Counts:
 
     @property
     def requests(self) -> float:
-        """What people's clients ask, without polls. Acknowledgements come along with polls and
-        frames; presence and the re-check are the server's own."""
+        """Requests of clients, without polls. Acknowledgements are part of polls and frames;
+        presence and re-checks are made by the server."""
         return (
             self.append
             + self.thread_page
@@ -119,7 +119,7 @@ def bill(a: Assumptions, measured: UnitTable, prices: Prices) -> Bill:
 def count(a: Assumptions) -> Counts:
     messages = a.messages_per_day * DAYS
     polls = polls_of(a) * (1 - a.streaming_share)
-    # Each event is read by itself: a poll that finds two of them costs as much as two.
+    # Each event is counted as a read of its own, even if one poll finds several.
     news = events_of(a)
     visits = a.people * a.visits_per_day * DAYS
     streamed_s = open_seconds(a) * a.streaming_share
@@ -132,20 +132,20 @@ def count(a: Assumptions) -> Counts:
         sync_one_message=news,
         mark_read=messages * a.marks_per_message,
         acknowledge=messages * a.acknowledgements_per_message,
-        # A conversation of the estimate lives for a month; none begins without a message.
+        # Each conversation is assumed to last a month; none starts without a message.
         start_thread=min(a.conversations, messages),
         edit=messages * a.edits_per_message,
         delete=messages * a.deletes_per_message,
         typing=messages * a.typing_per_message * a.streaming_share,
         presence=_signs_of_life(a),
         recheck=streamed_s / LIMITS.feed_recheck_s,
-        # A stream watches the thread that is open on the screen.
+        # A stream watches the presence in the thread that is open on the screen.
         look=active_s / LIMITS.presence_refresh_s,
     )
 
 
 def polls_of(a: Assumptions) -> float:
-    """In a month, if everybody polled all the time that their chat is open."""
+    """Polls in a month, if every client polled while its chat is open."""
     return a.people * a.polls_per_person * DAYS
 
 
@@ -154,14 +154,15 @@ def open_seconds(a: Assumptions) -> float:
 
 
 def events_of(a: Assumptions) -> float:
-    """Feed entries of a month: the message for both, the receipt that it arrived for its author,
-    and each read mark for the author and for the reader's own other devices."""
+    """Feed entries in a month: each message for both people, each delivery receipt for the author,
+    and each read mark for the author and for the reader's other devices."""
     each = 2 + a.acknowledgements_per_message + 2 * a.marks_per_message
     return a.messages_per_day * DAYS * each
 
 
 def _signs_of_life(a: Assumptions) -> float:
-    """Polls write one when the last is older than half the refresh, streams at every refresh."""
+    """Presence writes in a month. A poll writes one if the last is older than half the refresh
+    time; a stream writes one per refresh time."""
     refresh_s = LIMITS.presence_refresh_s
     polled = math.fsum(
         minutes / (every_s * math.ceil(refresh_s / 2 / every_s)) for minutes, every_s in a.polling()
@@ -193,8 +194,8 @@ def usage(a: Assumptions, counts: Counts, measured: UnitTable) -> Usage:
 
 
 def _writes(a: Assumptions, counts: Counts, measured: UnitTable, extra_kb: float) -> float:
-    """Longer messages than the measured one cost two units per KB more, being written in a
-    transaction. Each message is deleted once, at a unit per KB and one for its client id."""
+    """A message longer than the measured one costs two units per further KB, because it is written
+    in a transaction. Its later deletion costs a unit per KB, and one for its client id."""
     operations = measured.operations
     per_month = math.fsum(n * each.write for n, each in _pairs(counts, operations))
     forgotten = math.ceil(operations.append.bytes_stored / 1024 + extra_kb) + 1
@@ -202,7 +203,7 @@ def _writes(a: Assumptions, counts: Counts, measured: UnitTable, extra_kb: float
 
 
 def _reads(counts: Counts, operations: Operations, extra_kb: float) -> float:
-    """A read unit is 4 KB, of a page as of a single message."""
+    """A read unit covers 4 KB, for pages and for single messages."""
     measured = math.fsum(n * each.read for n, each in _pairs(counts, operations))
     read_messages = counts.sync_one_message + counts.thread_page * LIMITS.messages_page
     return measured + read_messages * extra_kb / 4
@@ -214,7 +215,7 @@ def _pairs(counts: Counts, operations: Operations) -> list[tuple[float, Units]]:
 
 def _stored_bytes(a: Assumptions, counts: Counts, measured: UnitTable) -> float:
     operations = measured.operations
-    # Text and HTML; what is around them stays whatever their length.
+    # Text and HTML grow with the length of the message; the rest of the item does not.
     longer = 2 * (a.message_bytes - measured.message_bytes)
     message = max(operations.append.bytes_stored + longer, 2 * a.message_bytes)
     earlier = math.fsum(
@@ -243,7 +244,7 @@ def _transfer_bytes(a: Assumptions, counts: Counts, polls: float) -> float:
 
 
 def _server_vcpus(a: Assumptions, requests: float) -> float:
-    """Sized for the busiest minute; nothing where nobody streams."""
+    """Sized for the busiest minute; 0 if nobody streams."""
     if not a.streaming_share:
         return 0
     streams = a.people * a.open_minutes / (24 * 60) * a.streaming_share
@@ -253,7 +254,7 @@ def _server_vcpus(a: Assumptions, requests: float) -> float:
 
 
 def _postgres_vcpus(a: Assumptions, counts: Counts) -> float:
-    """People's names on pages, and whether a caller is known, which servers ask once a visit."""
+    """Look-ups of names for inbox and thread pages, and of callers, once per visit."""
     lookups = counts.inbox + counts.thread_page + counts.start_thread
     return a.peak_factor * lookups / SECONDS / LOOKUPS_PER_VCPU
 
@@ -279,7 +280,7 @@ def _lines(a: Assumptions, used: Usage, prices: Prices) -> tuple[Line, ...]:
         Line("S3 storage", used.file_gb, "GB", pay(prices.s3_storage, used.file_gb)),
         Line("S3 requests", used.file_puts + used.file_gets, "requests", files),
         Line("Lambda", used.lambda_requests, "requests", answers),
-        # The seed has none of these.
+        # Not in the simple estimate.
         Line("Point-in-time recovery", used.stored_gb, "GB", recovery),
         Line(
             "Data transfer out", used.transfer_gb, "GB", pay(prices.transfer_out, used.transfer_gb)

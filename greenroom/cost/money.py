@@ -1,10 +1,10 @@
-"""Numbers as people read them in a bill."""
+"""Formats dollars and large numbers for the report."""
 
 _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def dollars(usd: float) -> str:
-    """Cents for small sums, whole dollars for large ones; a minus stands before the sign."""
+    """With cents below $1000, whole dollars above; a minus stands before the dollar sign."""
     sign, size = ("-" if usd < 0 else ""), abs(usd)
     if size >= 999.5:
         return f"{sign}${size:,.0f}"

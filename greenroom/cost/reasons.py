@@ -1,10 +1,10 @@
-"""Why each line differs from the seed's, in a sentence with the figures of this very bill."""
+"""Explains each line of the bill, and why it differs from the simple estimate."""
 
 from dataclasses import replace
 
 from greenroom.cost.model import LIMITS, Bill, polls_of, usage
 from greenroom.cost.money import dollars, short
-from greenroom.cost.seed import seed_line
+from greenroom.cost.simple_estimate import simple_line
 from greenroom.cost.tables import UnitTable
 
 
@@ -17,17 +17,21 @@ def reasons(month: Bill, measured: UnitTable) -> dict[str, str]:
         "S3 storage": _files(month),
         "S3 requests": _file_requests(month),
         "Lambda": _lambda(month),
-        "Point-in-time recovery": "Not in the seed: any second of 35 days can be restored.",
+        "Point-in-time recovery": (
+            "Not in the simple estimate: any second of the last 35 days can be restored."
+        ),
         "Data transfer out": _transfer(month),
         "Servers for streams": _servers(month),
         "PostgreSQL": _postgres(month),
     }
-    return {name: text + _seed_origin(name) for name, text in ours.items()}
+    return {name: text + _simple_origin(name) for name, text in ours.items()}
 
 
-def _seed_origin(name: str) -> str:
-    theirs = seed_line(name)
-    return "" if theirs is None else f" The seed's {dollars(theirs.usd)}: {theirs.origin}"
+def _simple_origin(name: str) -> str:
+    theirs = simple_line(name)
+    if theirs is None:
+        return ""
+    return f" The simple estimate's {dollars(theirs.usd)}: {theirs.origin}"
 
 
 def _storage(month: Bill, measured: UnitTable) -> str:
@@ -49,8 +53,8 @@ def _reads(month: Bill, measured: UnitTable) -> str:
     return (
         f"{_share(polls, month.usage.reads)} of the units are {short(counts.sync_nothing_new)} "
         f"polls that find nothing new, at {units.sync_nothing_new.read:g} each, and "
-        f"{_share(watch, month.usage.reads)} the server's own looks for open streams; an event "
-        f"that arrives takes {units.sync_one_message.read:g}, an inbox page {units.inbox.read:g}."
+        f"{_share(watch, month.usage.reads)} are the server's own reads for open streams; an "
+        f"arriving event takes {units.sync_one_message.read:g}, an inbox page {units.inbox.read:g}."
     )
 
 
@@ -60,8 +64,8 @@ def _writes(month: Bill, measured: UnitTable) -> str:
         f"A send is {units.append.write:g} units and not 1: the message in a transaction with its "
         "thread, client id and outbox record, then a feed entry and an indexed inbox row for each "
         f"of two people; receipts ({units.mark_read.write:g} per read mark, "
-        f"{units.acknowledge.write:g} per delivery), {short(counts.presence)} signs of life and "
-        "the deletion at the end come on top."
+        f"{units.acknowledge.write:g} per delivery), {short(counts.presence)} presence updates and "
+        "the later deletion are added."
     )
 
 
@@ -87,17 +91,17 @@ def _lambda(month: Bill) -> str:
 def _transfer(month: Bill) -> str:
     files = month.usage.file_gets * month.assumptions.file_mb / 1000
     return (
-        f"Not in the seed: {files:.1f} GB of it are files, the rest answers to polls and pages; "
-        "the first 100 GB of a month are free to every account (--free-tier)."
+        f"Not in the simple estimate: {files:.1f} GB are files, the rest answers to polls and "
+        "pages; the first 100 GB of a month are free to every account (--free-tier)."
     )
 
 
 def _servers(month: Bill) -> str:
     if not month.usage.server_vcpus:
-        return "None, because nobody streams; --streaming-share 1 shows the other choice."
+        return "None, because nobody streams; --streaming-share 1 shows the bill with streams."
     return (
-        f"Not in the seed, which polls: {month.usage.server_vcpus:.2f} vCPUs for the busiest "
-        "minute, a quarter being the least that can be rented."
+        f"Not in the simple estimate, which polls: {month.usage.server_vcpus:.2f} vCPUs for the "
+        "busiest minute; a quarter is the least that can be rented."
     )
 
 
@@ -105,8 +109,9 @@ def _postgres(month: Bill) -> str:
     if not month.assumptions.postgres_share:
         return "None, because the marketplace has one anyway."
     return (
-        "Not in the seed: accounts stay in PostgreSQL, and this is the smallest that can be rented "
-        "until look-ups need more; --postgres-share 0 where the marketplace has one anyway."
+        "Not in the simple estimate: accounts are in PostgreSQL, and this is the smallest that can "
+        "be rented, or more if look-ups need it; use --postgres-share 0 if the marketplace has one "
+        "anyway."
     )
 
 

@@ -1,4 +1,4 @@
-"""The bill as text, Markdown or JSON, line by line beside the seed's."""
+"""Prints the bill as text, Markdown or JSON, line by line beside the simple estimate."""
 
 import textwrap
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from greenroom.cost.curve import Point, curve, plot
 from greenroom.cost.model import Bill, Line, bill
 from greenroom.cost.money import dollars, short
 from greenroom.cost.reasons import reasons
-from greenroom.cost.seed import (
-    SEED_FILES_PER_DAY,
-    SEED_LINES,
-    SEED_MESSAGES_PER_DAY,
-    SEED_TOTAL_USD,
-    seed_line,
+from greenroom.cost.simple_estimate import (
+    SIMPLE_FILES_PER_DAY,
+    SIMPLE_LINES,
+    SIMPLE_MESSAGES_PER_DAY,
+    SIMPLE_TOTAL_USD,
+    simple_line,
 )
 from greenroom.cost.tables import PriceTable, UnitTable
 from greenroom.cost.waiting import Waiting, waiting
@@ -23,8 +23,8 @@ from greenroom.cost.waiting import Waiting, waiting
 Row = tuple[str, ...]
 WIDTH = 100
 
-BILL_HEAD = ("line", "a month", "bill", "seed", "difference")
-WAITING_HEAD = ("how", "looks", "read units", "reads", "presence", "host", "total", "per 1000 h")
+BILL_HEAD = ("line", "a month", "bill", "simple", "difference")
+WAITING_HEAD = ("how", "checks", "read units", "reads", "presence", "host", "total", "per 1000 h")
 CURVE_HEAD = ("messages/day", "a month", "per million", "streaming", "write units/s", "at peak")
 
 
@@ -60,12 +60,12 @@ def as_text(shown: Report) -> str:
     parts += ["", "Why they differ"]
     for name, reason in shown.reasons.items():
         parts += textwrap.wrap(f"{name}: {reason}", WIDTH, subsequent_indent="    ")
-    parts += ["", "Waiting for news, the same hours either way"]
+    parts += ["", "Waiting for new messages: polling and WebSockets for the same hours"]
     parts += _columns([WAITING_HEAD, *_waiting_rows(shown)])
     parts += _wrapped([_waiting_note(shown)])
     parts += ["", "The curve: people, conversations and files in proportion"]
     parts += _columns([CURVE_HEAD, *_curve_rows(shown)])
-    parts += ["", "Dollars a month: * as assumed, o with everybody on a stream", *shown.plot]
+    parts += ["", "Dollars a month: * as assumed, o if everybody uses a stream", *shown.plot]
     return "\n".join(parts)
 
 
@@ -88,16 +88,16 @@ def as_json(shown: Report) -> dict[str, Any]:
         "lines": [
             {
                 **asdict(line),
-                "seed_usd": _seed_usd(line),
-                "seed_usd_per_unit": theirs.usd_per_unit if theirs else None,
-                "difference_usd": line.usd - (_seed_usd(line) or 0),
+                "simple_usd": _simple_usd(line),
+                "simple_usd_per_unit": theirs.usd_per_unit if theirs else None,
+                "difference_usd": line.usd - (_simple_usd(line) or 0),
                 "reason": shown.reasons[line.name],
             }
             for line in shown.month.lines
-            for theirs in [seed_line(line.name)]
+            for theirs in [simple_line(line.name)]
         ],
         "total_usd": shown.month.total_usd,
-        "seed_total_usd": SEED_TOTAL_USD,
+        "simple_total_usd": SIMPLE_TOTAL_USD,
         "operations": asdict(shown.month.counts),
         "usage": asdict(shown.month.usage),
         "waiting": [{**asdict(each), "total_usd": each.total_usd} for each in shown.waiting],
@@ -114,8 +114,9 @@ def _head(shown: Report) -> list[str]:
         f"A month of messaging on DynamoDB: {a.messages_per_day:,.0f} messages a day in "
         f"{a.conversations:,.0f} conversations of {a.people:,.0f} people, "
         f"{a.files_per_day:,.0f} files a day of {a.file_mb:g} MB; messages are kept for "
-        f"{a.message_kept_days:g} days. The seed's column is its own estimate, which is for "
-        f"{SEED_MESSAGES_PER_DAY:,} messages and {SEED_FILES_PER_DAY} files a day."
+        f"{a.message_kept_days:g} days. The column `simple` is a rough estimate of a simpler "
+        "service for comparison: clients poll a function on Lambda and a message is one item; for "
+        f"{SIMPLE_MESSAGES_PER_DAY:,} messages and {SIMPLE_FILES_PER_DAY} files a day."
     )
     prices = (
         f"Prices of {table.region} as of {table.as_of}, free tier {free}: check them before you "
@@ -126,25 +127,25 @@ def _head(shown: Report) -> list[str]:
 
 def _bill_rows(shown: Report) -> list[Row]:
     lines = shown.month.lines
-    rows = [_bill_row(line) for line in lines if _seed_usd(line) is not None]
-    ours = sum(line.usd for line in lines if _seed_usd(line) is not None)
-    theirs = sum(line.usd for line in SEED_LINES)
-    rows.append(("the seed's lines", "", dollars(ours), dollars(theirs), dollars(ours - theirs)))
-    rows += [_bill_row(line) for line in lines if _seed_usd(line) is None]
+    rows = [_bill_row(line) for line in lines if _simple_usd(line) is not None]
+    ours = sum(line.usd for line in lines if _simple_usd(line) is not None)
+    theirs = sum(line.usd for line in SIMPLE_LINES)
+    rows.append(("these lines", "", dollars(ours), dollars(theirs), dollars(ours - theirs)))
+    rows += [_bill_row(line) for line in lines if _simple_usd(line) is None]
     total = shown.month.total_usd
-    difference = dollars(total - SEED_TOTAL_USD)
-    return [*rows, ("total", "", dollars(total), f"≈ {dollars(SEED_TOTAL_USD)}", difference)]
+    difference = dollars(total - SIMPLE_TOTAL_USD)
+    return [*rows, ("total", "", dollars(total), f"≈ {dollars(SIMPLE_TOTAL_USD)}", difference)]
 
 
 def _bill_row(line: Line) -> Row:
-    theirs = _seed_usd(line)
+    theirs = _simple_usd(line)
     shown = "–" if theirs is None else dollars(theirs)
     amount = f"{short(line.amount)} {line.unit}"
     return (line.name, amount, dollars(line.usd), shown, dollars(line.usd - (theirs or 0)))
 
 
-def _seed_usd(line: Line) -> float | None:
-    theirs = seed_line(line.name)
+def _simple_usd(line: Line) -> float | None:
+    theirs = simple_line(line.name)
     return None if theirs is None else theirs.usd
 
 
@@ -152,7 +153,7 @@ def _waiting_rows(shown: Report) -> list[Row]:
     return [
         (
             each.how,
-            short(each.looks),
+            short(each.checks),
             short(each.read_units),
             dollars(each.reads_usd),
             dollars(each.presence_usd),
@@ -165,11 +166,11 @@ def _waiting_rows(shown: Report) -> list[Row]:
 
 
 def _waiting_note(shown: Report) -> str:
-    polls = shown.waiting[0].looks
+    polls = shown.waiting[0].checks
     gateway = shown.table.prices.gateway_request.cost(polls, free_tier=False)
     return (
-        "Polling pays for every look, a WebSocket for the servers that hold it: the more people, "
-        "the better the second, and the curve shows from where on. The function is called by its "
+        "Polling costs per request, WebSockets cost the servers that hold them: with many people "
+        "WebSockets are cheaper, and the curve shows from where on. The function is called by its "
         f"own address; API Gateway in front of it would add {dollars(gateway)}."
     )
 
@@ -193,7 +194,7 @@ def _wrapped(texts: Sequence[str]) -> list[str]:
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
-    """The first column to the left, figures to the right."""
+    """Aligns the first column to the left, figures to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(

@@ -1,7 +1,7 @@
-"""The two tables of the repository: prices with their date, and units as they were measured.
+"""Reads `prices.json` (dated prices) and `units.json` (measured capacity units per operation).
 
-Both are read strictly. A misspelt operation, one left out or a price below zero is an error: a bill
-that is wrong in silence is worse than none.
+Both are read strictly: a misspelt or missing operation, or a negative price, is an error, because
+otherwise the bill would be wrong without notice.
 """
 
 from functools import cache
@@ -16,11 +16,11 @@ Positive = Annotated[float, Meta(gt=0)]
 
 
 class TableError(Exception):
-    """A table of the repository cannot be read; the message says which and where."""
+    """A table cannot be read; the message says which one and where it is wrong."""
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """From this amount on, a month's further units have another price."""
+class PriceTier(Struct, frozen=True, forbid_unknown_fields=True):
+    """From this amount on, further units of the month have another price."""
 
     amount: Positive
     usd: Amount
@@ -31,17 +31,17 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
     usd: Amount
     per: Positive = 1
     free: Amount = 0
-    """What every account gets a month for nothing."""
-    beyond: tuple[Step, ...] = ()
-    """Cheaper steps, in the order of their amounts."""
+    """The free monthly allowance of every account."""
+    beyond: tuple[PriceTier, ...] = ()
+    """Cheaper tiers, in the order of their amounts."""
 
     def cost(self, amount: float, *, free_tier: bool) -> float:
-        """Dollars for so many units in one month."""
+        """Dollars for this many units in one month."""
         left = max(0.0, amount - self.free) if free_tier else amount
         total, usd, start = 0.0, self.usd, 0.0
-        for step in self.beyond:
-            total += max(0.0, min(left, step.amount) - start) * usd
-            usd, start = step.usd, step.amount
+        for tier in self.beyond:
+            total += max(0.0, min(left, tier.amount) - start) * usd
+            usd, start = tier.usd, tier.amount
         return (total + max(0.0, left - start) * usd) / self.per
 
 
@@ -77,8 +77,8 @@ class Units(Struct, frozen=True, forbid_unknown_fields=True):
     read: Amount
     write: Amount
     bytes_stored: Annotated[int, Meta(ge=0)]
-    """What stays as long as the message, or the thread: copies in indexes and DynamoDB's own 100
-    bytes per item included, and without feed entries, which go after a week."""
+    """Bytes that are kept as long as the message or the thread: with copies in indexes and
+    DynamoDB's 100 bytes per item, without feed entries, which expire after a week."""
 
 
 class Operations(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,11 +94,11 @@ class Operations(Struct, frozen=True, forbid_unknown_fields=True):
     delete: Units
     typing: Units
     presence: Units
-    """One sign of life of one person."""
+    """One refresh of one person's presence."""
     recheck: Units
-    """The server's own look at the head of one open feed."""
+    """The server's periodic read of the head of one open feed."""
     look: Units
-    """The server's own look at who types and who is there, in one watched thread."""
+    """The server's periodic read of typing and presence in one watched thread."""
 
 
 class UnitTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,7 +107,7 @@ class UnitTable(Struct, frozen=True, forbid_unknown_fields=True):
     """The length of the text that was sent while measuring."""
     operations: Operations
     further: dict[str, Units] = {}
-    """Measured as well, and not part of the bill."""
+    """Measured too, but not part of the bill."""
 
 
 def read_prices(text: bytes) -> PriceTable:

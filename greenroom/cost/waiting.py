@@ -1,7 +1,6 @@
-"""What it costs to wait for news: asking again and again, or holding a connection.
+"""Compares the cost of waiting for new messages: polling, or holding a WebSocket open.
 
-The seed chose polling because it is simple and pays per request. This is the other side of that
-choice, for the same people and the same time with the chat open.
+Both are computed for the same people and the same time with the chat open.
 """
 
 from dataclasses import dataclass, replace
@@ -13,11 +12,11 @@ from greenroom.cost.tables import Prices, UnitTable
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A month of it. What arrives is left out: it costs the same either way."""
+    """The cost of a month of waiting. Delivery is left out: it costs the same either way."""
 
     how: str
-    looks: float
-    """Reads that find nothing: polls, or the server's own looks at open feeds and threads."""
+    checks: float
+    """Reads that find nothing: polls, or the server's periodic reads of feeds and presence."""
     read_units: float
     reads_usd: float
     presence_usd: float
@@ -35,7 +34,7 @@ class Waiting:
 
 
 def waiting(a: Assumptions, measured: UnitTable, prices: Prices) -> tuple[Waiting, Waiting]:
-    """By polling and by streaming, in a month in which nobody writes."""
+    """Polling and streaming, in a month in which nobody writes."""
     silent = replace(a, messages_per_day=0, files_per_day=0, visits_per_day=0)
     return (
         _wait("polling", replace(silent, streaming_share=0), measured, prices),
@@ -46,7 +45,7 @@ def waiting(a: Assumptions, measured: UnitTable, prices: Prices) -> tuple[Waitin
 def _wait(how: str, a: Assumptions, measured: UnitTable, prices: Prices) -> Waiting:
     counts, month = count(a), bill(a, measured, prices)
     operations = measured.operations
-    looks = counts.sync_nothing_new + counts.recheck + counts.look
+    checks = counts.sync_nothing_new + counts.recheck + counts.look
     read_units = (
         counts.sync_nothing_new * operations.sync_nothing_new.read
         + counts.recheck * operations.recheck.read
@@ -55,7 +54,7 @@ def _wait(how: str, a: Assumptions, measured: UnitTable, prices: Prices) -> Wait
     presence_units = counts.presence * operations.presence.write
     return Waiting(
         how=how,
-        looks=looks,
+        checks=checks,
         read_units=read_units,
         reads_usd=prices.dynamodb_read.cost(read_units, free_tier=a.free_tier),
         presence_usd=prices.dynamodb_write.cost(presence_units, free_tier=a.free_tier),

@@ -1,11 +1,11 @@
-"""The demo's people among the accounts, which are in PostgreSQL whatever keeps the threads."""
+"""Writes the sample's people to the accounts, which are in PostgreSQL for every store."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import Any
 
 from greenroom.demo.people import PEOPLE
-from greenroom.platform.postgres import Session
+from greenroom.platform.postgres.pool import Session
 
 DAY_MS = 24 * 60 * 60 * 1000
 MEMBER_DAYS = 400
@@ -18,7 +18,7 @@ on conflict (user_id) do update set display_name = excluded.display_name,
     avatar_url = excluded.avatar_url, roles = excluded.roles, timezone = excluded.timezone,
     locale = excluded.locale, verified = true, age_verified = excluded.age_verified
 """
-# Another store may have been loaded with the same crowd before.
+# The same people may exist already, if the sample was loaded into another store before.
 PUT_GENERATED = """
 insert into app_user (user_id, display_name, avatar_url, roles, timezone, verified, created_at,
                       updated_at)
@@ -32,7 +32,7 @@ select user_id from app_user where user_id !~ '^g[0-9]+-[0-9]{8,}$' order by use
 
 
 async def put_people(conn: Session, last_day: date) -> None:
-    """The sample's own; those who are there get their sample's name and face back."""
+    """Write the sample's own people. Existing ones get their name and picture back."""
     midnight = datetime(last_day.year, last_day.month, last_day.day, tzinfo=UTC)
     at_ms = int(midnight.timestamp()) * 1000 - MEMBER_DAYS * DAY_MS
     for place, person in enumerate(PEOPLE.values()):
@@ -54,7 +54,7 @@ async def put_crowd(conn: Session, people: Iterable[tuple[Any, ...]]) -> None:
 
 
 async def wait_for_disk(conn: Session) -> None:
-    """This commit waits, and with it everything before it, also what others did not wait for."""
+    """Wait until this and all earlier commits are on disk, also those that did not wait."""
     await conn.execute(TOUCH_PERSON, next(iter(PEOPLE)))
 
 

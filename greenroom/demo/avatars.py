@@ -1,7 +1,7 @@
-"""Portraits for people who have no photograph: flat shapes in one palette, drawn from the user id.
+"""Draws SVG portraits for the sample's people from their user ids.
 
 The same id always gives the same picture. Studios get a room with their initials instead of a head.
-Only shapes and fills: no script, no style, nothing loaded from elsewhere.
+The pictures have only shapes and fills: no scripts, no styles, nothing loaded from elsewhere.
 """
 
 import random
@@ -11,7 +11,7 @@ from greenroom.demo.people import PEOPLE
 
 SIZE = 96
 
-# Backdrop and the shape on it, from the same hue.
+# The colours of the background and of the shape on it.
 _BACKDROPS = (
     ("#e9d8c3", "#dcbf9d"),
     ("#cfdcd2", "#aec7b5"),
@@ -55,7 +55,7 @@ def _ornament(dice: random.Random, fill: str) -> str:
 
 def _bust(dice: random.Random, look: tuple[int, int, int] | None) -> str:
     clothes, collar = dice.choice(_CLOTHES), dice.choice(_COLLARS)
-    # The darker the skin, the fewer of the light hair colours.
+    # Light hair colours are less frequent for darker skin.
     tone = dice.randrange(len(_SKIN))
     drawn = (tone, dice.randrange(len(_HAIR) - tone // 2), dice.randrange(len(_HAIRSTYLES)))
     tone, colour, style = look or drawn
@@ -72,7 +72,7 @@ def _bust(dice: random.Random, look: tuple[int, int, int] | None) -> str:
     )
 
 
-# What lies behind the head and what lies in front of it.
+# Each hairstyle has a part behind the head and a part in front of it.
 _HAIRSTYLES = (
     # Short, parted.
     ("", '<path d="M32 42C29 22 42 16 52 18c10 1 15 9 12 24-2-8-7-12-14-13-6 5-14 6-18 13Z"/>'),
@@ -117,7 +117,7 @@ _HAIRSTYLES = (
 )
 _COLLARS = ("", "", '<rect x="37" y="63" width="22" height="20" rx="6"/>')
 
-# How the sample's own people look: skin, hair colour, hairstyle. Of others the id decides.
+# Skin, hair colour and hairstyle of the sample's own people. For others the id decides.
 _LOOKS = {
     "maya": (0, 4, 2),
     "theo": (4, 0, 1),

@@ -9,6 +9,6 @@ from greenroom.settings import Settings
 async def load_bulk(
     settings: Settings, database_url: str, bulk: Bulk, *, clock: Clock = system_clock
 ) -> bool:
-    """Loads it all, or nothing when this seed's people have talked already; says which."""
+    """Load the generated messages. False if those of this random seed are loaded already."""
     async with open_loading(settings, database_url) as loading, loading_alone(loading.accounts):
         return await loading.load_bulk(bulk, clock())

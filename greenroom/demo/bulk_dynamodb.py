@@ -1,8 +1,7 @@
-"""A crowd written into DynamoDB, item by item as its own store would have left them behind.
+"""Writes generated threads into DynamoDB, as the items that the store itself would have written.
 
-Numbers in feeds follow from everything that was ever said, so the crowd talks twice: once to be
-counted, once to be written. What is kept meanwhile grows with the threads and with the last week's
-events, not with the messages.
+Feed numbers depend on all messages, so these are generated twice: once to count, once to write. The
+memory needed grows with the threads and the last week's events, not with the messages.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from greenroom.conversations.keys_dynamodb import (
+from greenroom.conversations.dynamodb.items.keys import (
     client_id_key,
     entry_key,
     head_key,
@@ -19,9 +18,16 @@ from greenroom.conversations.keys_dynamodb import (
     pair_lock_key,
     pointer_key,
 )
-from greenroom.conversations.model import Message, as_last_message
-from greenroom.conversations.rows_dynamodb import INBOX, Packed, Row, message_item, row_item
-from greenroom.conversations.states_dynamodb import Member, ThreadState, row_copy, state_item
+from greenroom.conversations.dynamodb.items.rows import Packed, Row, message_item, row_item
+from greenroom.conversations.dynamodb.items.threads import (
+    Member,
+    StoredThread,
+    row_copy,
+    state_item,
+)
+from greenroom.conversations.inbox import Placement
+from greenroom.conversations.model import Message
+from greenroom.conversations.previews import as_last_message
 from greenroom.demo.crowd import DAY_MS, Body, Crowd, FeedEntry, Talk, client_id, promotion
 from greenroom.demo.progress import Progress
 from greenroom.kernel.limits import Limits
@@ -36,7 +42,7 @@ from greenroom.platform.dynamodb.values import Item
 
 REQUESTS_AT_ONCE = 8
 NOTED_THREADS = 200
-"""After so many threads it is noted how far the load has come."""
+"""How many threads are written between two notes of the progress."""
 
 PATIENCE_S = 2
 
@@ -46,31 +52,32 @@ MakeCrowd = Callable[[], Crowd]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is known only once everything has been said."""
+    """What is known only after all messages have been generated once."""
 
     crowd: Crowd
-    """With its feed."""
+    """The crowd, with its feed filled."""
     started: dict[str, int]
-    """The how manieth of its two people's threads a thread is."""
+    """By thread: its number among the threads of the same two people."""
     pairs: dict[tuple[str, ...], int]
-    """How many threads two people have."""
+    """How many threads each pair of people has."""
     numbers: dict[tuple[str, str], int]
-    """The last number that a person's feed has of a thread, of those that it still holds."""
+    """By person and thread: the thread's last feed number that is still kept."""
     forgotten: dict[str, int]
-    """The last number that a person's feed has forgotten."""
+    """By person: the last feed number that was pruned."""
 
     def number(self, user_id: str, thread_id: str) -> int:
-        """What is forgotten has left no trace but its count: any number up to there will do."""
+        """The thread's last feed number. If its entries were pruned, any pruned number will do."""
         return self.numbers.get((user_id, thread_id)) or self.forgotten[user_id]
 
 
 async def write_crowd(
     writing: "Writing", make_crowd: MakeCrowd, *, done: int, note: Note, progress: Progress
 ) -> None:
-    """Everything after the first `done` threads. `note` is told how many are there for certain.
+    """Write everything after the first `done` threads. `note` gets the number of threads that are
+    certainly written.
 
-    Writing again what is there changes nothing, as long as nobody has talked on: feeds come last,
-    so until then nobody hears of anything."""
+    Writing an item again changes nothing as long as nobody has used its thread since. Feeds are
+    written last, so until then nobody sees the threads."""
     survey = survey_of(make_crowd())
     crowd = _after_people(make_crowd())
     for number, talk in enumerate(crowd.talks(), start=1):
@@ -110,17 +117,17 @@ def survey_of(crowd: Crowd) -> Survey:
 
 
 def _after_people(crowd: Crowd) -> Crowd:
-    """The dice are thrown for the people first."""
+    """Generate the people first, so that the random numbers are used in the same order."""
     deque(crowd.people(), maxlen=0)
     return crowd
 
 
 class Writing:
-    """Items on their way, a bounded number at a time.
+    """Writes items with a bounded number of requests at a time.
 
-    AWS takes several requests of BatchWriteItem at once. An engine of one's own waits for the disk
-    after every item of those; a hundred in a transaction, for which AWS charges double, take it a
-    quarter of the time.
+    On AWS it uses BatchWriteItem. The embedded engine waits for the disk after every item of a
+    batch, so there it uses transactions of a hundred items, which take a quarter of the time. (AWS
+    charges double for transactions.)
     """
 
     def __init__(self, table: Table, *, is_aws: bool) -> None:
@@ -149,7 +156,7 @@ class Writing:
 
 
 def thread_items(talk: Talk, bodies: Sequence[Body], survey: Survey) -> Iterator[Item]:
-    """A thread with all that belongs to it alone; the thread itself comes last."""
+    """All items of a thread; the item of the thread itself comes last."""
     message = None
     for message, send_hash in _messages(talk, bodies):
         sort = message_sort(message.id) or ""
@@ -195,7 +202,7 @@ def _messages(talk: Talk, bodies: Sequence[Body]) -> Iterator[tuple[Message, byt
         yield message, said.hash or None
 
 
-def _state(talk: Talk, started_n: int) -> ThreadState:
+def _state(talk: Talk, started_n: int) -> StoredThread:
     def member(role: str, read_at: int, read_ms: int | None) -> Member:
         read_id = talk.ids[read_at] if read_at >= 0 else ""
         return Member(
@@ -207,7 +214,7 @@ def _state(talk: Talk, started_n: int) -> ThreadState:
             ver=talk.changes,
         )
 
-    return ThreadState(
+    return StoredThread(
         id=talk.thread_id,
         ver=talk.changes,
         kind=talk.kind.value,
@@ -229,12 +236,12 @@ def _state(talk: Talk, started_n: int) -> ThreadState:
     )
 
 
-def _rows(talk: Talk, state: ThreadState, last: Message, survey: Survey) -> Iterator[Item]:
+def _rows(talk: Talk, state: StoredThread, last: Message, survey: Survey) -> Iterator[Item]:
     for reading in talk.readings:
         member = state.members[reading.user_id]
         packed = Packed(
             kind=state.kind,
-            placement=INBOX,
+            placement=Placement.INBOX,
             activity_ms=last.created_at_ms,
             unread=reading.unread,
             awaits_reply=last.author_id not in (reading.user_id, None),
@@ -248,7 +255,7 @@ def _rows(talk: Talk, state: ThreadState, last: Message, survey: Survey) -> Iter
 
 
 def people_items(survey: Survey) -> Iterator[Item]:
-    """What belongs to people: how many threads two of them have, their feeds, and the heads."""
+    """Items of people: how many threads each pair has, feed entries, and feed heads."""
     for (one, other), count in survey.pairs.items():
         yield {**_item(pair_lock_key(one, other)), "v": count}
     kept_s = (Limits().feed_kept_days + 1) * DAY_MS // 1000

@@ -1,6 +1,6 @@
-"""A crowd written into PostgreSQL with COPY, in one transaction: all of it or nothing.
+"""Writes generated threads into PostgreSQL with COPY, in one transaction.
 
-Domain events are taken as consumed: the outbox stays empty.
+The outbox stays empty, as if all domain events had been delivered.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 from greenroom.demo.crowd import Body, Crowd, Talk, promotion
 from greenroom.demo.progress import Progress
-from greenroom.platform.postgres import Session
+from greenroom.platform.postgres.pool import Session
 
 CHUNK_BYTES = 1 << 17
 CHUNK_THREADS = 2000
@@ -33,7 +33,7 @@ TABLES = {
         "awaits_reply",
     ),
     "feed": ("user_id", "n", "type", "thread_id", "message_id", "actor", "at"),
-    # In the order in which a row is put together: thread and sender, text, the message itself.
+    # In the order in which `_rows` builds a row: thread and sender, text, the message itself.
     "message": (
         "thread_id", "sender_user", "kind", "body_text", "body_html", "system", "send_hash",
         "client_id", "message_id", "seq", "created_at",
@@ -43,7 +43,7 @@ TABLES = {
 
 @dataclass(slots=True)
 class Chunk:
-    """The rows that a number of threads add beside their messages."""
+    """The rows of a number of threads, besides their messages."""
 
     threads: list[tuple[Any, ...]] = field(default_factory=list)
     participants: list[tuple[Any, ...]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Chunk:
 
 
 async def copy_crowd(conn: Session, crowd: Crowd, progress: Progress) -> None:
-    """Inside the caller's transaction; the crowd's people are there already."""
+    """Copy all rows, in the caller's transaction. The crowd's people exist already."""
     bodies, talks = [_body(body) for body in crowd.bodies], crowd.talks()
     while True:
         chunk = Chunk()
@@ -105,7 +105,7 @@ async def _copy(conn: Session, table: str, rows: Any) -> None:
 
 
 async def _framed(rows: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Rows in pieces of a good size, between the header and the trailer of COPY's binary form."""
+    """Join rows to chunks, with the header and the trailer of COPY's binary format."""
     pieces, size = [b"PGCOPY\n\xff\r\n\0" + bytes(8)], 0
     for row in rows:
         pieces.append(row)
@@ -117,7 +117,7 @@ async def _framed(rows: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _message_rows(talks: Iterable[Talk], bodies: list[bytes], chunk: Chunk) -> Iterator[bytes]:
-    """The rows of `message`; what else the threads leave behind goes into the chunk."""
+    """The rows of `message`; adds the other rows of the threads to the chunk."""
     for talk in talks:
         yield from _rows(talk, bodies)
         chunk.add(talk)
@@ -146,7 +146,7 @@ def _rows(talk: Talk, bodies: list[bytes]) -> Iterator[bytes]:
 _LENGTH = Struct(">i")
 _NULL = _LENGTH.pack(-1)
 _ROW = Struct(">h").pack(len(TABLES["message"]))
-# client_id, message_id, seq, created_at, each after its length.
+# client_id, message_id, seq and created_at, each preceded by its length.
 _TAIL = Struct(">i11si30siqiq")
 _SYSTEM_TAIL = Struct(">ii30siqiq")
 
@@ -156,7 +156,7 @@ def _field(value: bytes) -> bytes:
 
 
 def _body(body: Body) -> bytes:
-    """kind, body_text, body_html, system, send_hash."""
+    """The fields kind, body_text, body_html, system and send_hash."""
     html = _NULL if body.html is None else _field(body.html.encode())
     return _field(b"text") + _field(body.text.encode()) + html + _NULL + _field(body.hash)
 

@@ -1,4 +1,4 @@
-"""What generated people are called and what they write: put together from parts, by chance."""
+"""Random names and messages for generated people, put together from parts."""
 
 import random
 

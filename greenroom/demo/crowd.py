@@ -1,7 +1,7 @@
-"""Generated people, threads and messages for measurements, as they would have come about.
+"""Generates people, threads and messages for measurements.
 
-No store is in it: each makes of a `Talk` what the product itself would have left behind there.
-Feeds begin seven days back, as if older entries had been forgotten.
+It knows no store: `bulk_postgres.py` and `bulk_dynamodb.py` turn a `Talk` into the rows or items
+that the product would have written. Feeds cover seven days, as if older entries had been pruned.
 """
 
 import random
@@ -38,7 +38,7 @@ class Bulk:
 
 
 class Body(NamedTuple):
-    """A text that is written again and again, with all that is made of it once."""
+    """A text that many messages share, with its HTML and hash."""
 
     text: str
     html: str | None
@@ -46,14 +46,14 @@ class Body(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A thread to be: its length and when its last message was."""
+    """A planned thread: its length and the time of its last message."""
 
     end_ms: int
     messages: int
 
 
 class Reading(NamedTuple):
-    """How far one of the two has read."""
+    """How far one of the two people has read."""
 
     user_id: str
     role: Role
@@ -64,7 +64,7 @@ class Reading(NamedTuple):
 
 
 class FeedEntry(NamedTuple):
-    """Sorts as a feed is read: by person, then time, then the order of what happens at once."""
+    """Sorts in the order of a feed: by person, time, and order within the same moment."""
 
     user_id: str
     at_ms: int
@@ -74,7 +74,7 @@ class FeedEntry(NamedTuple):
     message_id: str | None
     actor: str | None
     change: int
-    """Which of the thread's changes it tells of; the first is 1."""
+    """The number of the thread's change that it announces; the first is 1."""
 
 
 @dataclass(slots=True)
@@ -88,14 +88,14 @@ class Talk:
     trade: str
     leg_id: str | None
     promoted_at: int
-    """The position of the notice that it became a project; -1: there is none."""
+    """The position of the notice that the thread became a project; -1: none."""
     times: list[int]
     sent_before: int
-    """Client ids are numbered through all threads: this many were used before this one."""
+    """How many client ids the threads before this one have used."""
     ids: list[str] = field(default_factory=list)
     senders: list[str | None] = field(default_factory=list)
     bodies: list[int] = field(default_factory=list)
-    """Which of the crowd's bodies each message has; 0 for the notice, which has none."""
+    """The index of each message's text in the crowd's bodies; 0 for the notice."""
     subject: str = ""
     city: str = ""
     readings: list[Reading] = field(default_factory=list)
@@ -111,15 +111,16 @@ class Talk:
 
     @property
     def changes(self) -> int:
-        """How many there were: a message each, a reading each."""
+        """The number of changes: one per message and one per reading."""
         return len(self.times) + sum(reading.read_at >= 0 for reading in self.readings)
 
     def change_of(self, at: int) -> int:
-        """The change that a message came with."""
+        """The number of the change that added a message."""
         return at + 1 + sum(0 <= reading.read_at < at for reading in self.readings)
 
     def change_of_reading(self, place: int) -> int:
-        """Of two who read the same message, the earlier comes first, or else the buyer."""
+        """The number of a reading's change. Of two readings of the same message the earlier comes
+        first; at the same time, the buyer's."""
         reading = self.readings[place]
         moment = reading.read_ms or 0, place
         earlier = sum(
@@ -139,7 +140,7 @@ class Talk:
 
 
 class Crowd:
-    """Everything that a seed gives. The same seed, sizes and hour give the same."""
+    """All generated data. The same random seed, sizes and time give the same data."""
 
     def __init__(self, bulk: Bulk, now_ms: int) -> None:
         self._bulk = bulk
@@ -157,7 +158,7 @@ class Crowd:
         self.bodies = [_body(texts.write(self._dice)) for _ in range(BODIES)]
 
     def people(self) -> Iterator[tuple[Any, ...]]:
-        """As accounts have them. Sellers first: the lower the number, the more in demand."""
+        """The people as account rows. Sellers come first; lower numbers get more threads."""
         dice = self._dice
         for number, user in enumerate(self._users):
             role = self._trades[number] if number < self._sellers else "buyer"
@@ -169,7 +170,7 @@ class Crowd:
             )  # fmt: skip
 
     def talks(self) -> Iterator[Talk]:
-        """Every thread, in the order of their ends. Called once, after `people`."""
+        """Every thread, by the time of its last message. Call it once, after `people`."""
         for plan in self._plans():
             talk = self._begin(plan)
             self._speak(talk)
@@ -179,8 +180,8 @@ class Crowd:
             yield talk
 
     def _plans(self) -> list[Plan]:
-        """Many short threads and a few long ones, more of them recent; in the order of their ends,
-        so that rows come about as sorted as their keys."""
+        """Many short threads and a few long ones, more of them recent. Sorted by their last
+        message, so that rows are written nearly in the order of their keys."""
         dice, bulk = self._dice, self._bulk
         weights = [dice.lognormvariate(0, 1.2) for _ in range(bulk.threads)]
         share = (bulk.messages - bulk.threads) / sum(weights)
@@ -215,7 +216,7 @@ class Crowd:
         return seller, self._users[dice.randrange(self._sellers, len(self._users))]
 
     def _times(self, plan: Plan) -> list[int]:
-        """Answers come after minutes or hours; a thread that is very long is a busy one."""
+        """Answers come after minutes or hours, in very long threads sooner."""
         throw = self._dice.random
         longest_ms = min(6 * HOUR_MS, SPAN_DAYS * DAY_MS // plan.messages)
         gaps = [1 + int(longest_ms * throw() ** 3) for _ in range(plan.messages - 1)]
@@ -227,7 +228,7 @@ class Crowd:
         return times
 
     def _speak(self, talk: Talk) -> None:
-        """The hot loop: one throw of the dice per message."""
+        """The hot loop: one random number per message."""
         throw, promoted_at = self._dice.getrandbits, talk.promoted_at
         ids, senders, bodies = talk.ids, talk.senders, talk.bodies
         sender, other = talk.buyer, talk.seller
@@ -253,9 +254,11 @@ class Crowd:
             talk.readings.append(Reading(user, role, read_at, read_ms, unread))
 
     def _reading(self, talk: Talk, user: str) -> tuple[int, int]:
-        """Up to where someone has read (-1: nothing), and how much that leaves unread.
+        """The position up to which a person has read (-1: nothing), and the number of unread
+        messages.
 
-        Whoever wrote had read what came before. One in five has not come back since.
+        People have read everything before their own last message. One in five has read nothing
+        since.
         """
         if talk.senders[-1] == user:
             return talk.last_of_others(user), 0
@@ -265,7 +268,7 @@ class Crowd:
         return max(own - 1, -1), len(talk.ids) - 1 - own
 
     def _read_time(self, talk: Talk, read_at: int) -> int:
-        """After the message and before the next one."""
+        """A time after the message and before the next one."""
         soon_ms = talk.times[read_at] + self._dice.randrange(5 * MINUTE_MS)
         latest_ms = self._now_ms if read_at + 1 == len(talk.times) else talk.times[read_at + 1] - 1
         return min(soon_ms, latest_ms)
@@ -324,7 +327,7 @@ class Crowd:
             self._feed.append(entry)
 
     def feed(self) -> Iterator[tuple[int, FeedEntry]]:
-        """What is left of each feed, numbered after what was forgotten. Called once all is said."""
+        """The kept entries of each feed, numbered after the pruned ones. Call it after `talks`."""
         self._feed.sort(key=lambda entry: entry[:3])
         self._last = dict(self._pruned)
         for entry in self._feed:
@@ -332,7 +335,7 @@ class Crowd:
             yield self._last[entry.user_id], entry
 
     def heads(self) -> Iterator[tuple[str, int, int]]:
-        """Each person, the last number of their feed, and the last that is forgotten."""
+        """Each person, the last number of their feed, and the last pruned number."""
         for user in self._users:
             yield user, self._last[user], self._pruned[user]
 

@@ -1,4 +1,4 @@
-"""The sample's scenes as one play: every step of every thread at its moment."""
+"""Merges the steps of all scenes into one list in the order of time."""
 
 import heapq
 import random
@@ -10,14 +10,14 @@ from greenroom.demo.script import CONTRACT_VERBS, Scene, Step, moment_ms, scenes
 
 SECOND_MS = 1000
 
-# What others find in the thread as new, and what nobody does before they have read.
-_NEWS = ("says", "replies", "books", "cards", "counters")
-_KNOWING = ("says", "replies", *CONTRACT_VERBS)
+# Verbs that make a thread unread for others, and verbs before which a person has read it.
+_NEWS = ("says", "replies", "sends", "books", "cards", "counters")
+_KNOWING = ("says", "replies", "sends", *CONTRACT_VERBS)
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One step of one scene at its moment. `number` counts what is said in the scene, `place` the
+    """One step of one scene with its time. `number` counts the scene's messages, `place` its
     steps."""
 
     at_ms: int
@@ -32,12 +32,13 @@ class Cue:
 
     @property
     def key(self) -> str:
-        """Of a step that is no message."""
+        """The idempotency key of a step that is not a message."""
         return f"sample-{self.scene.key}-step-{self.place}"
 
 
 def cues(seed: int, last_day: date) -> list[Cue]:
-    """Every step of every scene in the order of time; the seed moves each within its minute."""
+    """Every step of every scene in the order of time. The random seed chooses the second of
+    each."""
     return list(heapq.merge(*(_cues(scene, seed, last_day) for scene in scenes()), key=_at_ms))
 
 
@@ -50,7 +51,7 @@ def _at_ms(cue: Cue) -> int:
 
 
 def _cues(scene: Scene, seed: int, last_day: date) -> Iterator[Cue]:
-    """Whoever says something has first read what the others said, as a client would mark it."""
+    """Adds a read mark before each message of a person with unread messages, as clients do."""
     dice = random.Random(f"{seed}/{scene.key}")  # noqa: S311 (a sample, not a secret)
     earliest_ms, number, news = 0, 0, 0
     has_read: dict[str, int] = {}
@@ -60,7 +61,7 @@ def _cues(scene: Scene, seed: int, last_day: date) -> Iterator[Cue]:
         if step.who is not None and step.verb in _KNOWING and has_read.get(step.who, 0) != news:
             reading = replace(step, verb="reads", args=(), text="")
             yield Cue(max(earliest_ms, at_ms - 15 * SECOND_MS), scene, reading, number, place)
-        number += step.verb in ("says", "replies")
+        number += step.verb in ("says", "replies", "sends")
         news += step.verb in _NEWS
         if step.who is not None and step.verb in (*_KNOWING, "reads"):
             has_read[step.who] = news

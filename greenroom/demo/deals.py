@@ -1,7 +1,7 @@
-"""What people of the sample agree on: bookings, cards, documents and manifests.
+"""Plays the steps of the sample about bookings, cards, documents and manifests.
 
-Every step has an Idempotency-Key of its own, so that a load that goes on after a crash finds what
-it has made.
+Every step has an Idempotency-Key of its own, so that a load that continues after a crash finds what
+it has already made.
 """
 
 import hashlib
@@ -13,28 +13,29 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from greenroom.bookings.documents import NewDocument
-from greenroom.bookings.manifests import Item
+from greenroom.bookings.documents.actions import NewDocument
+from greenroom.bookings.documents.manifests import Item
 from greenroom.bookings.model import LegKind
 from greenroom.bookings.proposals import LegProposal, Proposal, check_proposal
-from greenroom.contract import Contract
+from greenroom.bootstrap_contract import ContractRooms
 from greenroom.demo.cues import Cue
+from greenroom.demo.once import CALLER, do_once
 from greenroom.demo.script import ACTIONS, with_dates
+from greenroom.demo.uploads import SampleUploads
+from greenroom.files.model import Purpose
 from greenroom.kernel.clock import parse_rfc3339
 from greenroom.kernel.errors import ActionConflict
 from greenroom.platform.idempotency import Kept, Once
 
 T = TypeVar("T")
 
-CALLER = "sample"
-
 LAST_STEP = "select max(created_at) from idempotency_key where caller = $1 and route = $2"
-NEXT_TIMER = "select min(due_at) from timer where failure is null"
+NEXT_TIMER = "select min(due_at) from task where kind = 'timer' and not is_dead"
 
-# What money may move for.
+# Verbs after which payments are carried out.
 _PAID_FOR = ("books", *ACTIONS)
 
-_NAME = re.compile(r"\{((?:leg|man|doc)\d+(?:\.sha256)?)\}")
+_NAME = re.compile(r"\{((?:leg|man|doc)\d+(?:\.sha256)?|fil:[a-z0-9-]+)\}")
 
 
 class LegBelow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +45,7 @@ class LegBelow(Struct, frozen=True, forbid_unknown_fields=True):
     price_cents: int
     deposit_cents: int = 0
     seller: str | None = None
-    """None: whom the thread was opened with."""
+    """None: the person with whom the thread was opened."""
 
 
 class BookingBelow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,9 +71,12 @@ class ManifestBelow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Deals:
-    def __init__(self, contract: Contract, where: str, last_day: date) -> None:
-        """`where` names the place of the threads that show them."""
+    def __init__(
+        self, contract: ContractRooms, uploads: SampleUploads, where: str, last_day: date
+    ) -> None:
+        """`where` is the name of the conversation store; it is part of the idempotency keys."""
         self._contract = contract
+        self._uploads = uploads
         self._where = where
         self._last_day = last_day
         self._resumes_ms = 0
@@ -84,15 +88,15 @@ class Deals:
         self._left_out: set[str] = set()
 
     async def take_up(self) -> None:
-        """Look how far a load came that was cut short."""
-        pool = self._contract.deeds.pool
+        """Find out how far an interrupted load came."""
+        pool = self._contract.transactions.pool
         self._resumes_ms = await pool.fetchval(LAST_STEP, CALLER, self._where) or 0
 
     async def next_timer_ms(self) -> int | None:
-        """When something next happens by itself. Only what is played here changes that."""
+        """When the next timer is due. Only the steps played here change that."""
         if self._is_timer_known:
             return self._timer_ms
-        self._timer_ms = await self._contract.deeds.pool.fetchval(NEXT_TIMER)
+        self._timer_ms = await self._contract.transactions.pool.fetchval(NEXT_TIMER)
         self._is_timer_known = True
         return self._timer_ms
 
@@ -109,6 +113,8 @@ class Deals:
             await self._add_document(cue)
         elif cue.step.verb == "lists":
             await self._list_files(cue, thread_id)
+        elif cue.step.verb == "uploads":
+            await self._upload(cue, thread_id)
         elif cue.step.verb == "cards":
             await self._make_card(cue, thread_id)
         else:
@@ -116,13 +122,13 @@ class Deals:
         self._is_timer_known = False
 
     def may_pay(self, cue: Cue) -> bool:
-        """Whether money may move for a step that was just played. In a load that goes on, it moves
-        not before the load is where it was cut short: it would move at a time before its own."""
+        """Whether payments are carried out after this step. A load that continues carries out none
+        before the point of its interruption, because they would get a time that is too early."""
         return cue.step.verb in _PAID_FOR and cue.at_ms >= self._resumes_ms
 
     async def _book(self, cue: Cue, thread_id: str) -> None:
-        """Proposed and confirmed. Sellers who are busy at these times are so with the sample of
-        another store: there the contract of this scene is, and here it is only talked about."""
+        """Propose and confirm a booking. If a seller is not free, the sample was loaded into
+        another store before: the booking is there, and this thread goes without one."""
         bookings, key = self._contract.bookings, cue.scene.key
         proposal = self._proposal(cue, thread_id)
         try:
@@ -193,6 +199,14 @@ class Deals:
         )
         self._name(cue, "man", manifest_id)
 
+    async def _upload(self, cue: Cue, thread_id: str) -> None:
+        purpose, *names = cue.step.args
+        for name in names:
+            file_id = await self._uploads.upload(
+                cue, thread_id, name, msgspec.convert(purpose, Purpose)
+            )
+            self._names[cue.scene.key, f"fil:{name}"] = file_id
+
     async def _make_card(self, cue: Cue, thread_id: str) -> None:
         who, (type_name,) = cue.step.who or "", cue.step.args
         payload = self._input(cue)
@@ -225,14 +239,8 @@ class Deals:
         work: Callable[[Once], Awaitable[T | Kept]],
         id_of: Callable[[T], str],
     ) -> str:
-        """The id of what the work has made, now or in a load that was cut short."""
-
-        def keep(made: T) -> Kept:
-            return Kept(200, id_of(made).encode())
-
-        key = f"{cue.key}-{what}"
-        made = await work(Once(CALLER, self._where, key, key.encode(), keep))
-        return made.body.decode() if isinstance(made, Kept) else id_of(made)
+        """The id of what the work has created, now or in an interrupted load before."""
+        return await do_once(self._where, f"{cue.key}-{what}", work, id_of)
 
     def _name(self, cue: Cue, kind: str, made_id: str, sha256: str = "") -> None:
         key = cue.scene.key
@@ -248,11 +256,11 @@ class Deals:
         return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
 
     def _below(self, cue: Cue) -> str:
-        """The JSON below a step, with its dates and names."""
+        """The JSON below a step, with dates and ids filled in."""
         text = with_dates(cue.step.text, self._last_day, cue.scene.place)
         return _NAME.sub(lambda match: self._names[cue.scene.key, match[1]], text)
 
 
 def _hash(url: str) -> str:
-    """There is no such file: its address stands for it."""
+    """The sample has no real files, so the hash is that of the address."""
     return hashlib.sha256(url.encode()).hexdigest()

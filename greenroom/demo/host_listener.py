@@ -1,7 +1,6 @@
-"""Where the host page is served: a port beside the server's, in a thread of the same process.
+"""Serves the host page on a second port, in a thread of the demo's process.
 
-With several workers that is the process that keeps them: it has nothing else to do, and the port
-is bound once.
+With several workers this is the supervisor's process, so that the port is bound only once.
 """
 
 import os
@@ -12,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from greenroom.demo.host_page import HostRest
-from greenroom.demo.welcome import server_url
 from greenroom.kernel.clock import system_clock
 from greenroom.kernel.errors import Unauthenticated
 from greenroom.platform.http.app import HttpApp
-from greenroom.server import BACKLOG, bind, start_beside
-from greenroom.settings import Settings
+from greenroom.platform.http.tls import Certificate
+from greenroom.server import bind, start_beside
+from greenroom.settings import Settings, server_url
 from greenroom.webapp.files import BUILT, read_files
 
 LAST_PORT = 65535
@@ -36,24 +35,27 @@ class HostListener:
 
     @property
     def url(self) -> str:
-        return server_url(self.settings.host, self.port)
+        return server_url(self.settings, self.port)
 
     def let_in(self) -> Settings:
-        """The settings with this page's origins allowed. Workers are processes of their own, which
-        read them from the environment."""
-        ours = (self.url, f"http://127.0.0.1:{self.port}", f"http://localhost:{self.port}")
+        """The settings with this page's origins allowed. Also sets the environment, from which
+        worker processes read their settings."""
+        here = (replace(self.settings, host=host) for host in ("127.0.0.1", "localhost"))
+        ours = (self.url, *(server_url(each, self.port) for each in here))
         origins = tuple(dict.fromkeys((*self.settings.allowed_origins, *ours)))
         os.environ["GREENROOM_ALLOWED_ORIGINS"] = ",".join(origins)
         return replace(self.settings, allowed_origins=origins)
 
-    def start(self, server_port: int) -> None:
-        """When the server listens: only then is its port known, which the page must name."""
-        origin = server_url(self.settings.host, server_port)
+    def start(self, server_port: int, certificate: Certificate | None = None) -> None:
+        """Call this when the server listens: the page contains the server's port. The page uses the
+        server's certificate, because browsers apply HSTS to every port of a host."""
+        origin = server_url(self.settings, server_port)
         rest = HostRest(read_files(BUILT), self.settings, system_clock, origin)
         self._stop = start_beside(
             lambda: HttpApp(rest.endpoints(), authenticate=_nobody, limits=self.settings.limits),
             self.listener,
             limits=self.settings.limits,
+            certificate=certificate,
         )
 
     def close(self) -> None:
@@ -64,8 +66,8 @@ class HostListener:
 
 @contextmanager
 def host_listener(settings: Settings, port: int | None) -> Iterator[HostListener]:
-    """Taken while this is open. Without a wish the port after the server's, or any that is free if
-    somebody has that one; a port that was asked for must be there. Raises OSError."""
+    """Listen on `port`. None: the port after the server's or, if that is taken, any free one.
+    Raises OSError if a given port is taken."""
     listener = HostListener(settings, _bind(settings, port))
     try:
         yield listener
@@ -75,25 +77,14 @@ def host_listener(settings: Settings, port: int | None) -> Iterator[HostListener
 
 def _bind(settings: Settings, port: int | None) -> socket.socket:
     if port is not None:
-        return _listen(settings.host, port)
+        return bind(settings.host, port)
     beside = settings.port + 1 if 0 < settings.port < LAST_PORT else 0
     try:
-        return _listen(settings.host, beside)
+        return bind(settings.host, beside)
     except OSError:
-        return _listen(settings.host, 0)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """At once, because a port that is only bound can still be taken by another."""
-    listener = bind(host, port)
-    try:
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+        return bind(settings.host, 0)
 
 
 async def _nobody(_header: str | None) -> NoReturn:
-    """Every call of the host page is for anyone."""
+    """Never called, because every call of the host page is public."""
     raise Unauthenticated

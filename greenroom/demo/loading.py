@@ -1,16 +1,16 @@
-"""What loading a sample needs beside the product's own verbs, which is another on every store."""
+"""The port for loading a sample: what differs between the conversation stores."""
 
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Protocol
 
 from greenroom.demo.crowd import Bulk
-from greenroom.platform.postgres import Session
+from greenroom.platform.postgres.pool import Session
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A sample that is there in part, or whole."""
+    """A sample that is partly or completely loaded."""
 
     seed: int
     last_day: date
@@ -23,31 +23,31 @@ class Contents(NamedTuple):
 
 
 class Loading(Protocol):
-    """One store while it is loaded, by nobody else at the same time (`loading_alone`).
+    """A store that is being loaded, by one process at a time (`loading_alone`).
 
-    A load may be cut short at any moment, also by a kill. The next one goes on with what was
-    begun, as it was begun, and when it is done nothing is there twice.
+    Guarantees: a load may be interrupted at any moment, also by a kill. The next load continues it
+    with the same seed and day, and nothing is loaded twice.
     """
 
     @property
     def accounts(self) -> Session:
-        """Where people are: in PostgreSQL, whatever the store."""
+        """A connection to the accounts, which are in PostgreSQL for every store."""
         ...
 
     async def begin(self, seed: int, today: date) -> Begun:
-        """The sample that was begun earlier, perhaps whole; or else the one that begins now."""
+        """The sample that an earlier load began or finished; otherwise begin a new one."""
         ...
 
     async def set_city(self, thread_id: str, city: str, at_ms: int) -> None:
-        """No verb does this yet. Twice is once."""
+        """Set a thread's city, which no action of the product does yet. Safe to repeat."""
         ...
 
     async def finish(self, now_ms: int) -> None:
-        """All of the sample has been played. After this it is whole and on disk."""
+        """Call it after the last step. The sample is then complete and on disk."""
         ...
 
     async def load_bulk(self, bulk: Bulk, now_ms: int) -> bool:
-        """Writes a crowd and what it has said; False: this seed's is there already."""
+        """Write generated people and messages. False if those of this seed exist already."""
         ...
 
     async def thread_of(self, author: str, client_id: str) -> str | None:
@@ -55,5 +55,5 @@ class Loading(Protocol):
         ...
 
     async def count(self) -> Contents:
-        """What there is by now. Generated threads may be counted as they were loaded."""
+        """Count what is loaded. Generated threads may be counted as of their load."""
         ...

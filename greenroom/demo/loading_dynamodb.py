@@ -1,8 +1,7 @@
-"""Loading into DynamoDB, which has no transaction that takes a whole sample.
+"""Loads the sample into DynamoDB, which has no transaction for a whole sample.
 
-What was begun and how far it has come stands in items of its own, in the table that they speak of.
-A row in PostgreSQL would outlive the table, or another table would be set beside it, and the row
-would speak of a sample that is not there.
+The progress is therefore kept in items of the same table. A row in PostgreSQL would be wrong after
+the table was deleted or another one was configured.
 """
 
 import asyncio
@@ -10,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
-from greenroom.conversations.keys_dynamodb import (
+from greenroom.conversations.dynamodb.changes.change import Change
+from greenroom.conversations.dynamodb.changes.projection import Projector
+from greenroom.conversations.dynamodb.changes.threads import Threads
+from greenroom.conversations.dynamodb.items.keys import (
     ENTRIES,
     client_id_key,
     feed_partition,
@@ -18,9 +20,6 @@ from greenroom.conversations.keys_dynamodb import (
     user_partition,
 )
 from greenroom.conversations.people import Profile
-from greenroom.conversations.projection_dynamodb import Projector
-from greenroom.conversations.records_dynamodb import Change
-from greenroom.conversations.threads_dynamodb import Threads
 from greenroom.demo.accounts import list_ungenerated, put_crowd, wait_for_disk
 from greenroom.demo.bulk_dynamodb import Writing, write_crowd
 from greenroom.demo.crowd import DAY_MS, Bulk, Crowd
@@ -31,7 +30,7 @@ from greenroom.kernel.ids import system_randomness
 from greenroom.kernel.limits import Limits
 from greenroom.platform.dynamodb.table import Delete, Key, Put, Table, Update
 from greenroom.platform.dynamodb.values import Item
-from greenroom.platform.postgres import Session
+from greenroom.platform.postgres.pool import Session
 
 SAMPLE: Key = ("META", "SAMPLE")
 BULKS = "BULK#"
@@ -71,12 +70,12 @@ class DynamoLoading:
         return Begun(mark["seed"], date.fromisoformat(mark["day"]), mark["whole"])
 
     async def set_city(self, thread_id: str, city: str, at_ms: int) -> None:
-        """A change like any other: the copies in people's inbox rows follow through their feeds."""
+        """An ordinary change of the thread, so that the projection updates people's inbox rows."""
 
         async def decide(change: Change) -> None:
             if change.state.city != city:
                 change.state = replace(change.state, city=city)
-                change.tell_all(None)
+                change.notify_all(None)
 
         self._now_ms = at_ms
         await self._threads.change(thread_id, decide)
@@ -85,13 +84,13 @@ class DynamoLoading:
     async def finish(self, now_ms: int) -> None:
         for user_id in PEOPLE:
             await self._forget_old_events(user_id, now_ms)
-        # Bookings are decided in PostgreSQL.
+        # Bookings are in PostgreSQL.
         await wait_for_disk(self.accounts)
         names, values = {"#whole": "whole"}, {":true": True}
         await self._table.write(Update(SAMPLE, "SET #whole = :true", values=values, names=names))
 
     async def _forget_old_events(self, user_id: str, now_ms: int) -> None:
-        """The database does so by its own clock, which stood at now while the past was played."""
+        """DynamoDB expires items by its own clock, which did not follow the sample's times."""
         before_ms = now_ms - Limits().feed_kept_days * DAY_MS
         entries = await self._table.query(feed_partition(user_id), prefix=ENTRIES)
         await self._table.write_many(
@@ -99,7 +98,7 @@ class DynamoLoading:
         )
 
     async def load_bulk(self, bulk: Bulk, now_ms: int) -> bool:
-        """One that was cut short goes on at the size and the hour that it was begun with."""
+        """An interrupted load continues with the size and the time of its beginning."""
         key = ("META", f"{BULKS}{bulk.seed}")
         mark = await self._table.get(key)
         if mark is None:
@@ -129,8 +128,9 @@ class DynamoLoading:
         return None if item is None else item["th"]
 
     async def count(self) -> Contents:
-        """Through the people: a table does not know how many threads are in it, and reading all of
-        a large one takes as long as loading it. So what is generated counts as it was loaded."""
+        """Counts the threads of the sample's people. A table does not know its number of threads,
+        and reading a large one takes as long as loading it, so generated threads are counted as of
+        their load."""
         contents = await self._count_threads(await self._threads_of_people())
         bulks = await self._table.query("META", prefix=BULKS)
         return Contents(
@@ -162,11 +162,11 @@ class DynamoLoading:
 
 
 def _nobody(_user_ids: Iterable[str]) -> None:
-    """Nobody follows a feed while it is loaded."""
+    """No wake-ups: nobody follows a feed during the load."""
 
 
 async def _nameless(_user_ids: Sequence[str]) -> dict[str, Profile]:
-    """Nobody is shown a thread here."""
+    """No names: threads are not shown to anybody here."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Loading into PostgreSQL."""
+"""Loads the sample into PostgreSQL."""
 
 from datetime import date, datetime
 
@@ -8,13 +8,13 @@ from greenroom.demo.crowd import Bulk, Crowd, user_id
 from greenroom.demo.cues import said_cues
 from greenroom.demo.loading import Begun, Contents
 from greenroom.demo.progress import Progress
-from greenroom.platform.postgres import Session
+from greenroom.platform.postgres.pool import Session
 
 MESSAGE_TIME = "select created_at from message where sender_user = $1 and client_id = $2"
 THREAD_OF = "select thread_id from message where sender_user = $1 and client_id = $2"
 SET_CITY = "update thread set city = $2 where thread_id = $1"
 HAS_FEED = "select 1 from feed_head where user_id = $1"
-# A thread knows how many messages it has, which is quicker than counting a million.
+# A thread's last_seq is its number of messages, which is quicker than counting a million rows.
 COUNTS = "select count(*) as threads, coalesce(sum(last_seq), 0)::bigint as messages from thread"
 
 
@@ -24,7 +24,7 @@ class PostgresLoading:
         self._conn = conn
 
     async def begin(self, seed: int, today: date) -> Begun:
-        """The first message tells a sample that was begun, the last one that it is whole."""
+        """If the first message exists, a sample was begun; if the last one does, it is complete."""
         said = said_cues(seed, today)
         first, last = said[0], said[-1]
         if await self._message_time(last.step.who, last.client_id) is not None:

@@ -1,4 +1,4 @@
-"""From settings to a place to load into: the one place that knows which store is which."""
+"""Opens the configured store for loading a sample."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from greenroom.demo.loading import Loading
 from greenroom.demo.loading_dynamodb import DynamoLoading
 from greenroom.demo.loading_postgres import PostgresLoading
-from greenroom.platform.dynamodb.embedded import EMBEDDED
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.table import Table
-from greenroom.platform.postgres import Session, open_pool
+from greenroom.platform.embedded.dynamodb.shared import EMBEDDED
+from greenroom.platform.postgres.pool import Session, open_pool
 from greenroom.settings import Settings
 
 LOADING_LOCK = 7235922
@@ -32,8 +32,8 @@ async def open_loading(settings: Settings, database_url: str) -> AsyncIterator[L
 
 @asynccontextmanager
 async def _open_table(settings: Settings) -> AsyncIterator[Table]:
-    # Here, because the packages behind it are an extra that others do without.
-    from greenroom.platform.dynamodb.opening import open_client, running_access  # noqa: PLC0415
+    # Imported here, because it needs the optional packages of the extra `dynamodb`.
+    from greenroom.platform.embedded.dynamodb.opening import open_client, running_access  # noqa: PLC0415
 
     place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
     client = open_client(running_access(*place))
@@ -47,7 +47,7 @@ async def _open_table(settings: Settings) -> AsyncIterator[Table]:
 
 @asynccontextmanager
 async def loading_alone(conn: Session) -> AsyncIterator[None]:
-    """One load at a time, however many start together."""
+    """An advisory lock: one load at a time."""
     await conn.execute("select pg_advisory_lock($1)", LOADING_LOCK)
     try:
         yield

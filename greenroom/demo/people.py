@@ -19,7 +19,7 @@ class SamplePerson:
 
 
 def avatar_path(user_id: str) -> str:
-    """Relative, so that it holds on any host and port that the demo is started on."""
+    """Relative, so that it works on any host and port."""
     return f"/demo/avatars/{user_id}.svg"
 
 

@@ -1,4 +1,4 @@
-"""How far a long load has come: a bar on a terminal, a line per tenth elsewhere."""
+"""Shows the progress of a long load: a bar on a terminal, otherwise a line per tenth."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Nothing is told in the first `quiet_s`; a rate is, once there was time to measure it."""
+    """Prints nothing in the first `quiet_s`, and a rate once it could be measured."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Progress:
         self._told_tenths = 0
 
     def skip(self, count: int) -> None:
-        """So many were there before: they count, but say nothing about the rate."""
+        """Count what was there before, without counting it for the rate."""
         self._done += count
         self._skipped += count
 

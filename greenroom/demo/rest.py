@@ -1,4 +1,4 @@
-"""Calls that only the demo has: who there is, being one of them, and what they look like."""
+"""Calls that only the demo has: list the sample's people, sign in as one, and their pictures."""
 
 from msgspec import Struct
 
@@ -7,17 +7,17 @@ from greenroom.demo.people import PEOPLE, SamplePerson
 from greenroom.demo.welcome import person_token
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import NotFound, UserNotFound
-from greenroom.platform.auth import is_user_id
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
+from greenroom.platform.tokens.verifying import is_user_id
 from greenroom.settings import Settings
 
 TAG = "Demo"
 SUFFIX = ".svg"
 _AVATAR_HEADERS = {
     "cache-control": "public, max-age=86400",
-    # An image needs nothing from anywhere and runs nothing, also when it is opened as a page.
+    # An SVG could run scripts if it is opened as a page; this forbids everything.
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
-    # Pages of other sites show it too: the demo's threads may be embedded anywhere.
+    # Pages of other origins embed the demo's threads, and show the pictures too.
     "cross-origin-resource-policy": "cross-origin",
 }
 
@@ -47,7 +47,7 @@ class SignedIn(Struct, frozen=True):
 
 
 class DemoRest:
-    """Never part of `serve`: whoever can reach these calls can be anyone in the sample."""
+    """Never part of `serve`: these calls let anybody sign in as anybody of the sample."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
-"""Loads the sample: the scenes are played through the product's own verbs, in the order of time.
+"""Loads the sample by playing its scenes through the product's own actions, in the order of time.
 
-Played, not written into a store: whatever a send or a read leaves behind, it leaves behind here
-too. Every verb that is played a second time changes nothing.
+Nothing is written into a store directly, so the data are exactly what the product writes. An action
+that is played a second time changes nothing.
 """
 
 import random
@@ -9,15 +9,20 @@ from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
 from greenroom.bootstrap import Rooms
+from greenroom.conversations.attachments import uses_in_messages
+from greenroom.conversations.inbox import InboxChanges
 from greenroom.conversations.model import Message, Role, ThreadKind
-from greenroom.conversations.store import InboxChanges
 from greenroom.demo.accounts import put_people
 from greenroom.demo.cues import Cue, cues
 from greenroom.demo.deals import Deals
 from greenroom.demo.loading import Begun, Loading
+from greenroom.demo.media.album import FILES
+from greenroom.demo.media.developing import DarkRoom, purpose_of
 from greenroom.demo.opening import loading_alone, open_loading
 from greenroom.demo.progress import Progress
 from greenroom.demo.script import CONTRACT_VERBS, latest_day, with_dates
+from greenroom.demo.uploads import SampleUploads
+from greenroom.files.media.process import MediaProcess
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.errors import Internal
 from greenroom.kernel.ids import RANDOM_BITS, encode_random, make_id
@@ -28,17 +33,17 @@ from greenroom.settings import Settings
 PATIENCE_S = 2
 POLICY = "168:100,48:50,0:0"
 
-# Waiting for the disk is worth it at the end only: a load that a crash cuts short goes on later.
+# Commits wait for the disk only at the end: a load that a crash interrupts is continued later.
 _UNHURRIED = {"synchronous_commit": "off"}
 
 
 async def load_sample(
     settings: Settings, database_url: str, *, seed: int = 1, clock: Clock = system_clock
 ) -> bool:
-    """Puts the sample into the store; says whether there was something to do.
+    """Load the sample; False if it is there already.
 
-    Loading again changes nothing, also days later and whatever people did with it since. A load
-    that was cut short is taken up where it stopped, at the times it had begun with.
+    Loading again changes nothing, even days later and whatever people have done with the sample. An
+    interrupted load is continued, with the times of its beginning.
     """
     async with open_loading(settings, database_url) as loading, loading_alone(loading.accounts):
         begun = await loading.begin(seed, latest_day(clock()))
@@ -61,8 +66,8 @@ class Play:
         self._threads: dict[str, str] = {}
         self._messages: dict[tuple[str, int], str] = {}
         self._last_of: dict[tuple[str, str | None], str] = {}
-        # The scenes keep to what we ship, not to what somebody is trying out; and nobody's money
-        # moves for a sample.
+        # The sample uses the default limits and card types, and the sandbox for payments, whatever
+        # is configured.
         settings = replace(
             settings,
             limits=Limits(),
@@ -71,24 +76,27 @@ class Play:
             cancellation_policy=POLICY,
             payments_url=None,
         )
+        self._dark_room = DarkRoom(MediaProcess(at_once=settings.limits.file_jobs_at_once))
         self._rooms = Rooms(
             settings,
             _with_settings(database_url, _UNHURRIED),
             clock=lambda: self._now_ms,
             randomness=lambda: encode_random(self._dice.getrandbits(RANDOM_BITS)),
+            media=self._dark_room,
         )
-        # Contracts are in one database, whatever keeps the threads: those that another store's
-        # sample has there have other ids.
+        # Bookings are in PostgreSQL for every store. The store's name is part of their keys, so
+        # that samples of two stores do not collide.
         self._store = settings.conversations
         table = settings.dynamodb_table if self._store == "dynamodb" else "thread"
         self._place = f"{self._store}/{table}"
-        self._deals = Deals(self._rooms.contract, self._place, begun.last_day)
+        self._uploads = SampleUploads(self._rooms.files, self._dark_room, self._place)
+        self._deals = Deals(self._rooms.contract, self._uploads, self._place, begun.last_day)
 
     async def run(self, now_ms: int) -> None:
         play = cues(self._seed, self._last_day)
         progress = Progress(len(play), "steps of the sample", quiet_s=PATIENCE_S)
-        async with self._rooms:
-            # What a load that was killed left half done comes before what comes after it.
+        async with self._dark_room, self._rooms:
+            # First finish what an interrupted load left half done.
             self._now_ms = now_ms
             await self._rooms.store.settle()
             await self._deals.take_up()
@@ -97,26 +105,30 @@ class Play:
                 self._throw(self._store, place)
                 if cue.step.verb in CONTRACT_VERBS:
                     await self._deal(cue, place)
+                elif cue.step.verb == "sends":
+                    await self._send_files(cue, place)
                 else:
                     await self._act(cue)
                 progress.advance(1)
             await self._let_pass(now_ms)
-            # As a server that had run all the while would have forgotten.
+            await self._deals.run_worker()
+            # Prune old feed entries, as a server would have done meanwhile.
             while (await self._rooms.store.prune()).get("feed"):
                 pass
         await self._loading.finish(now_ms)
 
     async def _let_pass(self, until_ms: int) -> None:
-        """What happens by itself on the way there happens at its time."""
+        """Move the clock to `until_ms`, and run the timers on the way at their times."""
         while (due_ms := await self._deals.next_timer_ms()) is not None and due_ms <= until_ms:
-            # One that is overdue comes now: time goes one way.
+            # An overdue timer runs now, because the clock must not go back.
             self._now_ms = max(self._now_ms, due_ms)
             self._throw(self._place, due_ms)
             await self._deals.run_worker()
         self._now_ms = until_ms
 
     def _throw(self, *what: str | int) -> None:
-        """A load that goes on after a crash throws as the first one would have."""
+        """Reseed the random numbers, so that a continued load gets the same as an uninterrupted
+        one."""
         self._dice.seed("/".join(str(each) for each in (self._seed, *what)))
 
     async def _deal(self, cue: Cue, place: int) -> None:
@@ -169,12 +181,33 @@ class Play:
         )
         self._note(cue, sent.message)
 
+    async def _send_files(self, cue: Cue, place: int) -> None:
+        thread_id = self._threads[cue.scene.key]
+        # Files are in PostgreSQL for every store.
+        self._throw(self._place, place)
+        files = [
+            await self._uploads.upload(cue, thread_id, name, purpose_of(FILES[name]))
+            for name in cue.step.args
+        ]
+        self._throw(self._store, place)
+        sent = await self._rooms.conversations.send(
+            cue.step.who or "",
+            thread_id,
+            client_id=cue.client_id,
+            body=self._text(cue),
+            attachments=files,
+        )
+        # As the answer to a send does: from then on the files are known as shown there.
+        await self._rooms.files.files.look(cue.step.who, uses_in_messages([sent.message]))
+        self._note(cue, sent.message)
+
     def _note(self, cue: Cue, message: Message) -> None:
         self._messages[cue.scene.key, cue.number] = message.id
         self._last_of[cue.scene.key, cue.step.who] = message.id
 
     async def _read(self, cue: Cue, who: str, thread_id: str) -> None:
-        """Up to what was said by then: in a load that goes on, more may be there already."""
+        """Mark read up to the last message of that time. In a continued load there may be newer
+        ones already."""
         conversations = self._rooms.conversations
         until = make_id("msg", cue.at_ms, "")
         page = await conversations.access_messages(who, thread_id, before=until, limit=1)

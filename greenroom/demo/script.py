@@ -1,28 +1,31 @@
-"""The sample's conversations as they stand in `scenes/`: plain scripts, one thread per file.
+"""Reads the sample's scripts in `scenes/`: one thread per file.
 
 A file begins with `name: value` lines about the thread. Then come its steps, in order:
 
     -12 10:14 maya              what Maya says is indented below
     -12 10:31 theo replies 1    an answer to the scene's first message; also indented
+    -12 10:32 theo sends wall steps   files of `media/album.py`; a caption is indented below
     -12 10:33 theo edits        the last message of his, as it reads afterwards
     -12 10:34 theo deletes      the last message of his
     -12 10:40 maya reads        up to the newest; also: stars, pins, archives
     -11 09:00 maya adds ada as host
 
-The contract's steps have JSON below them. A line that begins with `*` is the backend's doing:
+Steps about bookings and cards have JSON below them. A line that begins with `*` is a call of the
+backend:
 
     * -11 15:00 books           a booking that is proposed and confirmed: `currency` and `legs`
     * -10 09:00 documents       one to be signed: `title`, `url`, `bytes` and `signers`
     -5 10:00 theo cards extras  a card of this type, with its payload
     -4 09:12 maya accepts 1     the scene's first card, with the action's input if it takes one;
                                 other verbs are in `ACTIONS`; what a counter makes has no number
+    -3 17:00 theo uploads proof wall steps   files for a card, by the purpose of their upload
     -3 18:00 theo lists         a manifest: `items`, each with `name`, `bytes` and `url`
 
 A step's day counts from the sample's last day, which is 0; its time is the local one of whoever
 opened the thread. In a text `{+9}` is a date, nine days after the last day, and `{+9s}` is short.
 In JSON `{+9d}` is that date and `{+9T10:30}` a time, where the scene takes place; `{leg1}`,
-`{man1}` and `{doc1}` are ids of the scene's first leg, manifest and document, and `{doc1.sha256}`
-is what its signers have seen.
+`{man1}` and `{doc1}` are ids of the scene's first leg, manifest and document, `{doc1.sha256}` is
+what its signers have seen, and `{fil:wall}` is the id of an uploaded file.
 """
 
 import json
@@ -52,11 +55,14 @@ ACTIONS = {
 """What people do with cards, by the verb that says so."""
 
 BACKEND_VERBS = ("books", "documents")
-CONTRACT_VERBS = (*BACKEND_VERBS, "cards", "lists", *ACTIONS)
+CONTRACT_VERBS = (*BACKEND_VERBS, "cards", "lists", "uploads", *ACTIONS)
 
 _WITH_TEXT = ("says", "replies", "edits")
 _WITH_JSON = ("books", "documents", "cards", "lists")
-_VERBS = (*_WITH_TEXT, *CONTRACT_VERBS, "deletes", "reads", "stars", "pins", "archives", "adds")
+_VERBS = (
+    *(*_WITH_TEXT, *CONTRACT_VERBS, "sends"),
+    *("deletes", "reads", "stars", "pins", "archives", "adds"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class Scene:
 
     @property
     def place(self) -> ZoneInfo:
-        """The time of the city that it is about, if somebody lives there."""
+        """The time zone of the scene's city, if one of the sample's people lives there."""
         zones = {person.city: person.timezone for person in PEOPLE.values()}
         return ZoneInfo(zones.get(self.city, PEOPLE[self.opener].timezone))
 
@@ -136,7 +142,7 @@ def _step(heading: str, text: str) -> Step:
     who = None if match["who"] else words.pop(0)
     verb, args = (words[0], tuple(words[1:])) if words else ("says", ())
     if verb not in _VERBS or (who is None) != (verb in BACKEND_VERBS):
-        raise ValueError(f"nobody does that in a scene: {heading!r}")
+        raise ValueError(f"unknown verb in a scene: {heading!r}")
     _check_below(heading, verb, text)
     at = time(int(match["hour"]), int(match["minute"]))
     return Step(int(match["day"]), at, who, verb, args, text)
@@ -144,10 +150,10 @@ def _step(heading: str, text: str) -> Step:
 
 def _check_below(heading: str, verb: str, text: str) -> None:
     needs_text = verb in (*_WITH_TEXT, *_WITH_JSON)
-    if bool(text) != needs_text and verb not in ACTIONS:
-        raise ValueError(f"what is said stands indented below its step: {heading!r}")
+    if bool(text) != needs_text and verb not in (*ACTIONS, "sends"):
+        raise ValueError(f"the text of a message must be indented below its step: {heading!r}")
     if text and verb in CONTRACT_VERBS and not isinstance(json.loads(text), dict):
-        raise ValueError(f"a JSON object stands indented below: {heading!r}")
+        raise ValueError(f"a JSON object must be indented below: {heading!r}")
 
 
 def moment_ms(scene: Scene, step: Step, last_day: date) -> int:
@@ -156,7 +162,7 @@ def moment_ms(scene: Scene, step: Step, last_day: date) -> int:
 
 
 def latest_day(now_ms: int) -> date:
-    """The newest last day on which everything has already happened."""
+    """The newest last day for which all steps of the sample are in the past."""
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
     minute_ms = 60_000
     newest = max(moment_ms(scene, step, today) for scene in scenes() for step in scene.steps)
@@ -164,7 +170,7 @@ def latest_day(now_ms: int) -> date:
 
 
 def with_dates(text: str, last_day: date, zone: ZoneInfo) -> str:
-    """The text with each `{+9}` as a date that can be read on the day it names."""
+    """The text with each `{+9}` replaced by that date."""
 
     def written(match: re.Match[str]) -> str:
         day, form = last_day + timedelta(days=int(match[1])), match[2] or ""

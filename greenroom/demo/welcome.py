@@ -7,12 +7,12 @@ from greenroom.demo.accounts import count_people
 from greenroom.demo.opening import open_loading
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.errors import NotFound
-from greenroom.platform.auth import sign_token
+from greenroom.platform.tokens.verifying import sign_token
 from greenroom.settings import Settings
 
 BUYER, SELLER = "maya", "theo"
 OPENER = "sample-lookbook-1"
-# Contracts are in PostgreSQL, whatever keeps the threads.
+# Bookings and cards are in PostgreSQL for every store.
 COUNT_DEALS = """
 select (select count(*) from booking_group where state = 'confirmed') as bookings,
     (select count(*) from card where is_open) as open_cards
@@ -34,7 +34,7 @@ class Sample:
 async def describe_sample(
     settings: Settings, database_url: str, clock: Clock = system_clock
 ) -> Sample:
-    """What there is now, with tokens for two people who have a thread."""
+    """Counts of the loaded data, and tokens for two people who share a thread."""
     async with open_loading(settings, database_url) as loading:
         people = await count_people(loading.accounts)
         thread_id = await loading.thread_of(BUYER, OPENER)
@@ -64,8 +64,8 @@ def contents(sample: Sample) -> str:
     return f"{sample.people:,} people, {sample.threads:,} threads, {sample.messages:,} messages"
 
 
-def welcome(sample: Sample, host: str, port: int, *, host_page: str | None, is_built: bool) -> str:
-    here = server_url(host, port)
+def welcome(sample: Sample, here: str, *, host_page: str | None, is_built: bool) -> str:
+    """`here` is the server's address."""
     thread_url = f"{here}/v1/threads/{sample.thread_id}/messages"
     lines = [
         f"Greenroom is ready: {contents(sample)}.",
@@ -109,11 +109,4 @@ def _pages(here: str, host_page: str | None, *, is_built: bool) -> list[str]:
     pages = [f"  App       {here}/app"]
     if host_page is not None:
         pages.append(f"  Host page {host_page}/")
-    return [*pages, "            Open two windows, choose two people.", ""]
-
-
-def server_url(host: str, port: int) -> str:
-    """Where this machine reaches a server that listens on `host`."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 (compared only)
-        host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return [*pages, "            Choose a person; their menu opens a window for a second one.", ""]

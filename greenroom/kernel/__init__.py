@@ -1,1 +1,1 @@
-"""What every room may lean on: ids, clock, limits, errors, events. Standard library only."""
+"""Used by every room: ids, clock, money, text, limits, errors. Standard library only."""

@@ -13,17 +13,20 @@ class Problem(Exception):  # noqa: N818 (RFC 9457 calls it a problem)
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "INTERNAL"
-    hint: ClassVar[str] = "Try again; if it stays, report the corr_id."
+    hint: str = "Try again; if it stays, report the corr_id."
 
     def __init__(
         self,
         detail: str | None = None,
         *,
+        hint: str | None = None,
         retry_after_s: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
+        """`hint` replaces the class's hint where this case has a better one."""
         super().__init__(detail or self.title())
         self.detail = detail
+        self.hint = hint or self.hint
         self.retry_after_s = retry_after_s
         self.extra = extra or {}
 
@@ -34,6 +37,17 @@ class Problem(Exception):  # noqa: N818 (RFC 9457 calls it a problem)
 
 class Internal(Problem):
     """Something went wrong on our side"""
+
+
+class Unreadable(Problem):
+    """Something that is kept for you cannot be read"""
+
+    status = 500
+    code = "INTERNAL"
+    hint = (
+        "Trying again does not help. Give the corr_id to whoever runs this server: the log says "
+        "what it is, and `greenroom check --repair` mends what it can."
+    )
 
 
 class InvalidRequest(Problem):
@@ -100,6 +114,14 @@ class PayloadTooLarge(Problem):
     hint = "Send less at once."
 
 
+class AttachmentTooLarge(Problem):
+    """This file is larger than what is taken"""
+
+    status = 413
+    code = "ATTACHMENT_TOO_LARGE"
+    hint = "Make the file smaller, or send several. docs/limits.md has the limit."
+
+
 class UnsupportedType(Problem):
     """This content type is not taken here"""
 
@@ -108,8 +130,24 @@ class UnsupportedType(Problem):
     hint = "Send `Content-Type: application/json`."
 
 
+class UploadQuarantined(Problem):
+    """This file cannot be sent"""
+
+    status = 409
+    code = "UPLOAD_QUARANTINED"
+    hint = "Send the message without it, or with another file."
+
+
+class SafeModeBlocked(Problem):
+    """Safe-Mode does not show this to you"""
+
+    status = 403
+    code = "SAFE_MODE_BLOCKED"
+    hint = "It needs a proof of age and Safe-Mode switched off, in a thread that allows that."
+
+
 class MsgTooLong(Problem):
-    """The message is longer than 2000 characters"""
+    """The message is too long"""
 
     status = 422
     code = "MSG_TOO_LONG"
@@ -153,7 +191,7 @@ class EditWindowClosed(Problem):
 
     status = 409
     code = "EDIT_WINDOW_CLOSED"
-    hint = "Messages can be edited for 15 minutes; send a new one instead."
+    hint = "The time in which a message can be edited is over; send a new one instead."
 
 
 class ActionInvalidState(Problem):
@@ -227,5 +265,7 @@ class Unavailable(Problem):
     code = "UNAVAILABLE"
     hint = "Nothing was lost: repeat the same request after the seconds in Retry-After."
 
-    def __init__(self, detail: str | None = None, *, retry_after_s: float = 1) -> None:
-        super().__init__(detail, retry_after_s=retry_after_s)
+    def __init__(
+        self, detail: str | None = None, *, hint: str | None = None, retry_after_s: float = 1
+    ) -> None:
+        super().__init__(detail, hint=hint, retry_after_s=retry_after_s)

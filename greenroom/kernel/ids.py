@@ -1,7 +1,7 @@
-"""Sortable ids: a prefix and 26 characters, time first.
+"""Sortable ids: a prefix and 26 characters that begin with the time.
 
-`thr_` + 12 hex digits of Unix milliseconds + 14 random characters (70 bits). Hex sorts as time,
-decodes in any language without a table, and a database can make it from a number.
+`thr_` + 12 hex digits of Unix milliseconds + 14 random characters (70 bits). Hex digits sort by
+time, every language can decode them, and a database can make them from a number.
 """
 
 import secrets
@@ -32,7 +32,7 @@ def make_id(prefix: str, at_ms: int, randomness: str) -> str:
 
 
 def id_time_ms(value: str) -> int:
-    """The time inside an id. Raises ValueError for what is not an id of ours."""
+    """The time inside an id. Raises ValueError if it is not an id of this form."""
     _, separator, rest = value.partition("_")
     if not separator or len(rest) != TIME_CHARS + RANDOM_CHARS:
         raise ValueError(value)

@@ -1,4 +1,4 @@
-"""Money: whole cents and a currency. There are no fractions anywhere."""
+"""Money: whole cents and a currency. Fractions of cents do not exist."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from greenroom.kernel.errors import InvalidRequest
 
 MOST_CENTS = 10**13
-"""A hundred billion: far above any booking, far below what a bigint holds."""
+"""A hundred billion units of a currency: far above any booking, far below the limit of a bigint."""
 
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
@@ -30,10 +30,10 @@ def check_cents(name: str, cents: int, *, least: int = 0) -> int:
 
 
 def percent_of(cents: int, percent: int) -> int:
-    """A whole percentage, rounded half up: never more than all of it."""
+    """A whole percentage, rounded half up. Never more than `cents`."""
     return (cents * percent + 50) // 100
 
 
 def per_hour(rate_cents: int, minutes: int) -> int:
-    """What some minutes cost at an hourly rate, rounded half up."""
+    """The price of some minutes at an hourly rate, rounded half up."""
     return (rate_cents * minutes + 30) // 60

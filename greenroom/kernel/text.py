@@ -1,19 +1,19 @@
-"""Text in one form, whatever it was written as; numbers in it."""
+"""Unicode normalisation in linear time, and reading of whole numbers."""
 
 import re
 import unicodedata
 
-# Combining marks are no letters, so every long run of them is within a match of this.
+# Combining marks are not word characters, so every long run of them is within a match.
 _MARKS = re.compile(r"[^\w\s\x00-\x7f]{32,}")
-# The only characters that stand in no order themselves but come apart into marks that do.
+# The only characters with combining class 0 that decompose into marks with another class.
 _APART = {0x0F73: "\u0f71\u0f72", 0x0F75: "\u0f71\u0f74", 0x0F81: "\u0f71\u0f80"}
 
 
 def nfc(text: str) -> str:
-    """Unicode's NFC in time that grows with the length of the text.
+    """Unicode's NFC in linear time.
 
-    Python puts marks in order by insertion: a long run in an order chosen for it takes time
-    that grows with its square. What is in order already takes none, so long runs are sorted first.
+    Python sorts combining marks by insertion, so a long run in a bad order takes quadratic time,
+    which an attacker could use. Sorted runs take linear time, so long runs are sorted here first.
     """
     if text.isascii():
         return text
@@ -33,8 +33,8 @@ def _put_in_order(run: re.Match[str]) -> str:
 
 
 def as_whole(text: str, *, least: int, most: int) -> int | None:
-    """The number, or None for what is none or is out of range."""
-    # The length first: Python refuses to read numbers of thousands of digits.
+    """The number, or None if the text is not a number or is out of range."""
+    # Check the length first, because `int` raises for thousands of digits.
     if len(text) > len(str(most)) or not text.isascii() or not text.isdigit():
         return None
     return int(text) if least <= int(text) <= most else None

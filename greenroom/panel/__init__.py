@@ -1,1 +1,1 @@
-"""The project panel: what a thread's contract looks like, tab by tab."""
+"""The project panel of a thread: overview, expenses, documents and open cards."""

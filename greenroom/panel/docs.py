@@ -1,28 +1,32 @@
-"""The docs tab: what is to be signed, by whom, and where that is asked."""
+"""The docs tab: documents, their signers, and the `sign` card that asks for signatures."""
 
 from collections import defaultdict
 
-from asyncpg import Pool, Record
+from asyncpg import Record
 
-from greenroom.bookings.wire import SignerView
+from greenroom.bookings.reading import booking_of_thread
+from greenroom.bookings.rest.wire import SignerView
+from greenroom.bookings.transactions import ContractSnapshot
+from greenroom.conversations.thread_updates import ThreadFacts
 from greenroom.kernel.clock import rfc3339
 from greenroom.panel import sql
-from greenroom.panel.wire import DocsTab, DocumentRowView
+from greenroom.panel.wire import Docs, DocumentRowView
 
 DOCUMENTS_SHOWN = 100
 WAITING = ("pending", "partly_signed")
 
 
-async def docs_of(pool: Pool, group_id: str | None, leg_id: str | None, thread_id: str) -> DocsTab:
-    legs = await pool.fetch(sql.LEGS, group_id, leg_id)
-    if not legs:
-        return DocsTab([])
-    ids = [leg["leg_id"] for leg in legs]
-    rows = await pool.fetch(sql.DOCUMENTS, legs[0]["group_id"], thread_id, DOCUMENTS_SHOWN, ids)
+async def docs_of(snapshot: ContractSnapshot, thread: ThreadFacts) -> Docs:
+    booking = await booking_of_thread(snapshot, thread.group_id, thread.leg_id)
+    if booking is None:
+        return Docs([])
+    ids = [leg.leg_id for leg in booking.group.legs]
+    asked = booking.group.group_id, thread.id, DOCUMENTS_SHOWN, ids
+    rows = await snapshot.conn.fetch(sql.DOCUMENTS, *asked)
     signers: defaultdict[str, list[Record]] = defaultdict(list)
-    for row in await pool.fetch(sql.SIGNERS, [row["document_id"] for row in rows]):
+    for row in await snapshot.conn.fetch(sql.SIGNERS, [row["document_id"] for row in rows]):
         signers[row["document_id"]].append(row)
-    return DocsTab([_document(row, signers[row["document_id"]]) for row in rows])
+    return Docs([_document(row, signers[row["document_id"]]) for row in rows])
 
 
 def _document(row: Record, signers: list[Record]) -> DocumentRowView:

@@ -1,118 +1,112 @@
-"""The expenses tab: rows of the ledger, summed per leg and over the booking."""
+"""The expenses tab: sums of the booking and its legs, with amendments, refunds and receipts."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from asyncpg import Pool, Record
+from asyncpg import Record
 
-from greenroom.bookings.wire import MoneyView
+from greenroom.bookings.model import Leg
+from greenroom.bookings.money.sums import add_up
+from greenroom.bookings.reading import Booking, booking_of_thread
+from greenroom.bookings.rest.wire import MoneyView, sums_view
+from greenroom.bookings.transactions import ContractSnapshot
+from greenroom.cards.showing import LooksAtFiles
+from greenroom.conversations.attachments import FileUse, FileView
+from greenroom.conversations.thread_updates import ThreadFacts
 from greenroom.kernel.clock import rfc3339
 from greenroom.panel import sql
 from greenroom.panel.wire import (
     AmendmentView,
-    ExpensesTab,
+    Expenses,
     LegDepositView,
     LegExpensesView,
     MoneyReceiptView,
     RefundView,
-    SumView,
 )
 
 ROWS_SHOWN = 500
-CAME_IN = ("charge", "capture")
-COUNTS = ("pending", "paid", "failed")
-"""Amendments that are part of the price, whether or not they are paid yet."""
 
 
 class Found(NamedTuple):
+    """What the database has, as of one moment."""
+
+    thread_id: str
+    booking: Booking
     amendments: Sequence[Record]
     refunds: Sequence[Record]
     movements: Sequence[Record]
-    moved: Sequence[Record]
-    amended: Sequence[Record]
-    balances: Sequence[Record]
 
 
-async def expenses_of(pool: Pool, group_id: str | None, leg_id: str | None) -> ExpensesTab:
-    legs = await pool.fetch(sql.LEGS, group_id, leg_id)
-    if not legs:
-        return ExpensesTab(None, [])
-    ids = [leg["leg_id"] for leg in legs]
-    found = Found(
-        await pool.fetch(sql.AMENDMENTS, ids, ROWS_SHOWN),
-        await pool.fetch(sql.REFUNDS, ids, ROWS_SHOWN),
-        await pool.fetch(sql.MOVEMENTS, ids, ROWS_SHOWN),
-        await pool.fetch(sql.MOVED, ids),
-        await pool.fetch(sql.AMENDED, ids, COUNTS),
-        await pool.fetch(sql.BALANCES, ids),
+async def find_expenses(snapshot: ContractSnapshot, thread: ThreadFacts) -> Found | None:
+    booking = await booking_of_thread(snapshot, thread.group_id, thread.leg_id)
+    if booking is None:
+        return None
+    ids = [leg.leg_id for leg in booking.group.legs]
+    return Found(
+        thread.id,
+        booking,
+        await snapshot.conn.fetch(sql.AMENDMENTS, ids, ROWS_SHOWN),
+        await snapshot.conn.fetch(sql.REFUNDS, ids, ROWS_SHOWN),
+        await snapshot.conn.fetch(sql.MOVEMENTS, ids, ROWS_SHOWN),
     )
-    shown = [_leg(leg, found) for leg in legs]
-    return ExpensesTab(_sum([leg.sums for leg in shown], legs[0]["currency"]), shown)
 
 
-def _leg(leg: Record, found: Found) -> LegExpensesView:
-    leg_id, currency = leg["leg_id"], leg["currency"]
+async def expenses_of(files: LooksAtFiles, viewer: str, found: Found | None) -> Expenses:
+    """Each receipt as this viewer may see it now."""
+    if found is None:
+        return Expenses(None, [])
+    booking, legs = found.booking, found.booking.group.legs
+    receipts = await files.look(viewer, _receipt_files(found))
+    sums = add_up(booking.sums[leg.leg_id] for leg in legs)
+    return Expenses(
+        sums_view(sums, booking.group.currency), [_leg(found, leg, receipts) for leg in legs]
+    )
+
+
+def _receipt_files(found: Found) -> list[FileUse]:
+    return [
+        FileUse(row["receipt_file_id"], found.thread_id, row["card_id"])
+        for row in found.amendments
+        if row["receipt_file_id"] is not None
+    ]
+
+
+def _leg(found: Found, leg: Leg, receipts: Mapping[str, FileView]) -> LegExpensesView:
+    booking, leg_id, currency = found.booking, leg.leg_id, found.booking.group.currency
 
     def own(rows: Sequence[Record]) -> list[Record]:
         return [row for row in rows if row["leg_id"] == leg_id]
 
     return LegExpensesView(
         leg_id=leg_id,
-        title=leg["title"],
-        kind=leg["kind"],
-        state=leg["state"],
-        payout=leg["payout"],
-        sums=_sums(leg, own(found.moved), own(found.amended), own(found.balances)),
-        deposit=_deposit(leg),
-        amendments=[_amendment(row, currency) for row in own(found.amendments)],
+        title=leg.title,
+        kind=leg.kind,
+        state=leg.state.value,
+        payout=leg.payout,
+        price=MoneyView(leg.price_cents, currency),
+        sums=sums_view(booking.sums[leg_id], currency),
+        deposit=_deposit(booking, leg),
+        amendments=[_amendment(row, currency, receipts) for row in own(found.amendments)],
         refunds=[_refund(row, currency) for row in own(found.refunds)],
         receipts=[_receipt(row, currency) for row in own(found.movements)],
     )
 
 
-def _sums(
-    leg: Record, movements: list[Record], amended: list[Record], balances: list[Record]
-) -> SumView:
-    moved: defaultdict[str, int] = defaultdict(int)
-    moved.update({row["kind"]: row["amount_cents"] for row in movements})
-    kept = {row["kind"]: row["cents"] for row in balances}
-
-    def money(cents: int) -> MoneyView:
-        return MoneyView(cents, leg["currency"])
-
-    return SumView(
-        price=money(leg["price_cents"]),
-        amendments=money(sum(row["amount_cents"] for row in amended)),
-        paid=money(sum(moved[kind] for kind in CAME_IN)),
-        refunded=money(moved["refund"]),
-        kept=money(kept.get("escrow", 0)),
-        deposit_held=money(kept.get("deposit", 0)),
-    )
-
-
-def _sum(sums: list[SumView], currency: str) -> SumView:
-    names = SumView.__struct_fields__
-    totals = {name: sum(getattr(each, name).amount_cents for each in sums) for name in names}
-    return SumView(**{name: MoneyView(cents, currency) for name, cents in totals.items()})
-
-
-def _deposit(leg: Record) -> LegDepositView | None:
-    if leg["deposit_id"] is None:
+def _deposit(booking: Booking, leg: Leg) -> LegDepositView | None:
+    deposit = booking.deposits.get(leg.leg_id)
+    if deposit is None:
         return None
-    currency, whole, captured = leg["currency"], leg["deposit_cents"], leg["captured_cents"]
-    is_held = leg["deposit_state"] == "held"
     return LegDepositView(
-        leg["deposit_id"],
-        MoneyView(whole, currency),
-        MoneyView(captured, currency),
-        MoneyView(whole - captured if is_held else 0, currency),
-        leg["deposit_state"],
+        deposit.deposit_id,
+        MoneyView(deposit.amount_cents, deposit.currency),
+        MoneyView(deposit.captured_cents, deposit.currency),
+        MoneyView(booking.sums[leg.leg_id].held_cents, deposit.currency),
+        deposit.state,
     )
 
 
-def _amendment(row: Record, currency: str) -> AmendmentView:
+def _amendment(row: Record, currency: str, receipts: Mapping[str, FileView]) -> AmendmentView:
     items: list[dict[str, Any]] = msgspec.json.decode(row["items"])
     return AmendmentView(
         row["amendment_id"],
@@ -123,6 +117,7 @@ def _amendment(row: Record, currency: str) -> AmendmentView:
         row["state"],
         row["card_id"],
         rfc3339(row["created_at"]),
+        receipts.get(row["receipt_file_id"]),
     )
 
 
@@ -131,6 +126,7 @@ def _refund(row: Record, currency: str) -> RefundView:
         row["refund_id"],
         MoneyView(row["amount_cents"], currency),
         row["state"],
+        row["is_undo"],
         row["card_id"],
         rfc3339(row["created_at"]),
     )
@@ -144,5 +140,6 @@ def _receipt(row: Record, currency: str) -> MoneyReceiptView:
         row["payment_id"],
         row["provider_id"],
         row["card_id"],
+        row["is_undo"],
         rfc3339(row["at"]),
     )

@@ -1,75 +1,79 @@
-"""What the panel opens with: its tabs, the booking, and what is still to come."""
+"""The panel's overview: its tabs, the booking, coming deadlines, and cards that can be created."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-
-from asyncpg import Pool
 
 from greenroom.bookings.model import ENDED, Leg
-from greenroom.bookings.reading import Booking, access_booking
-from greenroom.bookings.wire import booking_view
-from greenroom.cards.catalogue import Catalogue
+from greenroom.bookings.reading import booking_of_thread, earlier_bookings
+from greenroom.bookings.rest.wire import booking_view
+from greenroom.bookings.transactions import ContractSnapshot
+from greenroom.cards.catalogue.loading import Catalogue
 from greenroom.cards.model import Card
-from greenroom.conversations.model import Thread
+from greenroom.cards.offering import offers_of
+from greenroom.conversations.thread_updates import ThreadFacts
 from greenroom.kernel.clock import rfc3339
 from greenroom.panel import sql
 from greenroom.panel.docs import WAITING
-from greenroom.panel.wire import PanelView, TabName, TabView, TimerKind, UpcomingView
+from greenroom.panel.wire import CardOfferView, PanelView, TabName, TabView, TimerKind, UpcomingView
 
 TABS: tuple[TabName, ...] = (
     "brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions",
 )  # fmt: skip
+ALWAYS: frozenset[TabName] = frozenset({"files", "actions"})
 NEEDS_BOOKING: frozenset[TabName] = frozenset({"docs", "expenses"})
+SHOW_FILES = ("proofs", "deliverable")
+"""The types of cards that the files tab shows."""
+EARLIER_SHOWN = 20
 REVIEW = "review"
-"""A card's timer of this name ends the time that somebody has to look at the work."""
+"""A card's timer of this name ends the review of the work."""
 
 
 async def overview_of(
-    pool: Pool, thread: Thread, viewer: str, cards: Sequence[Card], types: Catalogue, now_ms: int
+    snapshot: ContractSnapshot,
+    thread: ThreadFacts,
+    viewer: str,
+    cards: Sequence[Card],
+    types: Catalogue,
 ) -> PanelView:
-    """For one who is in the thread, whether or not they have a part in the booking: the tabs show
-    its legs and its money to everybody there, and so does this."""
-    booking = await _booking_of(pool, thread)
+    """For every participant of the thread, also one who is not a party of the booking: the tabs
+    show its legs and money to all of them too."""
+    booking = await booking_of_thread(snapshot, thread.group_id, thread.leg_id)
+    earlier = await earlier_bookings(snapshot, thread.id, EARLIER_SHOWN)
     legs = () if booking is None else booking.group.legs
-    counts: dict[TabName, int] = {"actions": len(cards)}
+    waiting = [card for card in cards if viewer in card.waits_for]
+    counts: dict[TabName, int] = {
+        "actions": len(waiting),
+        "files": sum(card.type in SHOW_FILES for card in waiting),
+    }
     if booking is not None:
         ids = [leg.leg_id for leg in legs]
-        counts["docs"] = await pool.fetchval(
+        counts["docs"] = await snapshot.conn.fetchval(
             sql.TO_SIGN, booking.group.group_id, viewer, list(WAITING), ids
         )
     coming = [*_card_times(cards, types), *_leg_times(legs)]
     return PanelView(
         tabs=[_tab(tab, counts, has_booking=booking is not None) for tab in TABS],
-        booking=None if booking is None else booking_view(booking, now_ms),
+        booking=None if booking is None else booking_view(booking, snapshot.now_ms),
+        earlier=[booking_view(each, snapshot.now_ms) for each in earlier],
         leg_id=thread.leg_id,
         timers=[
             UpcomingView(kind, card_id, leg_id, rfc3339(at_ms))
             for at_ms, kind, card_id, leg_id in sorted(coming, key=lambda each: each[0])
-            if at_ms > now_ms
+            if at_ms > snapshot.now_ms
+        ],
+        can_make=[
+            CardOfferView(each.type, list(each.leg_ids))
+            for each in await offers_of(snapshot, types, viewer, thread)
         ],
     )
 
 
-async def _booking_of(pool: Pool, thread: Thread) -> Booking | None:
-    """A project names a group, or one of its legs and has that one alone. The marketplace may have
-    named what we do not have: then there is nothing to show."""
-    group_id = await pool.fetchval(sql.BOOKING, thread.group_id, thread.leg_id)
-    if group_id is None:
-        return None
-    booking = await access_booking(pool, None, group_id)
-    if thread.group_id is not None:
-        return booking
-    own = tuple(leg for leg in booking.group.legs if leg.leg_id == thread.leg_id)
-    return replace(booking, group=replace(booking.group, legs=own))
-
-
 def _tab(tab: TabName, counts: dict[TabName, int], *, has_booking: bool) -> TabView:
-    is_available = tab == "actions" or (tab in NEEDS_BOOKING and has_booking)
+    is_available = tab in ALWAYS or (tab in NEEDS_BOOKING and has_booking)
     return TabView(tab, is_available, counts.get(tab))
 
 
 Coming = tuple[int, TimerKind, str | None, str | None]
-"""When, what, and the card and the leg that it is about."""
+"""Time, kind, card id and leg id of a deadline."""
 
 
 def _card_times(cards: Iterable[Card], types: Catalogue) -> Iterable[Coming]:

@@ -1,34 +1,38 @@
-"""Calls about the panel and its tabs, for those who are in the thread."""
+"""Calls about the panel and its tabs, for participants of the thread."""
 
-from greenroom.bookings.deeds import Deed, Deeds
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from greenroom.bookings.transactions import ContractSnapshot, ContractTransactions
 from greenroom.cards.actions import Cards
-from greenroom.cards.model import Card
-from greenroom.conversations.actions import Conversations
-from greenroom.conversations.model import Thread
-from greenroom.conversations.rest_face import person_of
+from greenroom.cards.showing import CardShowing
+from greenroom.conversations.rest.base import person_of
+from greenroom.conversations.thread_updates import ThreadFacts
 from greenroom.kernel.errors import ThreadNotFound
 from greenroom.panel.docs import docs_of
-from greenroom.panel.expenses import expenses_of
+from greenroom.panel.expenses import expenses_of, find_expenses
+from greenroom.panel.files import ThreadFiles, files_of, shown_in
 from greenroom.panel.overview import overview_of
-from greenroom.panel.wire import ActionsTab, DocsTab, ExpensesTab, PanelView
+from greenroom.panel.wire import Actions, ActionsTab, DocsTab, ExpensesTab, FilesTab, PanelOnly
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Handler, Who
-from greenroom.platform.idempotency import Kept
-from greenroom.platform.postgres import unavailable_on_failure
 
 
 class PanelRest:
-    def __init__(self, deeds: Deeds, conversations: Conversations, cards: Cards) -> None:
-        self._deeds = deeds
-        self._pool = deeds.pool
-        self._conversations = conversations
+    def __init__(
+        self, transactions: ContractTransactions, cards: Cards, files: ThreadFiles
+    ) -> None:
+        self._transactions = transactions
         self._cards = cards
+        self._files = files
+        self._showing = CardShowing(cards.renderer, files)
 
     def endpoints(self) -> list[Endpoint]:
         return [
-            self._read(self.get_panel, "", "What the panel opens with", PanelView),
+            self._read(self.get_panel, "", "The overview of the panel", PanelOnly),
             self._tab(self.get_panel_expenses, "Money of the booking, per leg", ExpensesTab),
+            self._tab(self.get_panel_files, "Proofs, finals, and files of messages", FilesTab),
             self._tab(self.get_panel_docs, "Documents and who has signed them", DocsTab),
-            self._tab(self.get_panel_actions, "Open cards, and what you can do", ActionsTab),
+            self._tab(self.get_panel_actions, "Open cards, and your actions", ActionsTab),
         ]
 
     def _tab(self, handler: Handler, summary: str, answer: type) -> Endpoint:
@@ -42,43 +46,38 @@ class PanelRest:
             "GET", path, handler, summary, Who.PERSON, shown, "Panel", errors=(ThreadNotFound,)
         )
 
-    @unavailable_on_failure()
     async def get_panel(self, call: Call) -> Answer:
-        thread, viewer = await self._access(call)
-        cards = await self._open_cards(thread)
-        return Answer(
-            200,
-            await overview_of(
-                self._pool, thread, viewer, cards, self._cards.catalogue, self._deeds.clock()
-            ),
-        )
+        async with self._snapshot(call) as (snapshot, thread, viewer):
+            cards = await self._cards.open_cards(snapshot, thread.id)
+            shown = await overview_of(snapshot, thread, viewer, cards, self._cards.catalogue)
+        return Answer(200, PanelOnly(shown))
 
-    @unavailable_on_failure()
     async def get_panel_expenses(self, call: Call) -> Answer:
-        thread, _ = await self._access(call)
-        return Answer(200, await expenses_of(self._pool, thread.group_id, thread.leg_id))
+        async with self._snapshot(call) as (snapshot, thread, viewer):
+            found = await find_expenses(snapshot, thread)
+        return Answer(200, ExpensesTab(data=await expenses_of(self._files, viewer, found)))
 
-    @unavailable_on_failure()
+    async def get_panel_files(self, call: Call) -> Answer:
+        async with self._snapshot(call) as (snapshot, thread, viewer):
+            shown = await shown_in(snapshot, thread.id)
+        data = await files_of(self._files, viewer, thread.id, shown)
+        return Answer(200, FilesTab(data=data))
+
     async def get_panel_docs(self, call: Call) -> Answer:
-        thread, _ = await self._access(call)
-        return Answer(200, await docs_of(self._pool, thread.group_id, thread.leg_id, thread.id))
+        async with self._snapshot(call) as (snapshot, thread, _):
+            return Answer(200, DocsTab(data=await docs_of(snapshot, thread)))
 
-    @unavailable_on_failure()
     async def get_panel_actions(self, call: Call) -> Answer:
-        thread, viewer = await self._access(call)
-        cards = await self._open_cards(thread)
-        return Answer(
-            200, ActionsTab([self._cards.renderer.render_card(card, viewer) for card in cards])
-        )
+        async with self._snapshot(call) as (snapshot, thread, viewer):
+            cards = await self._cards.open_cards(snapshot, thread.id)
+        shown = await self._showing.show(cards, viewer)
+        return Answer(200, ActionsTab(data=Actions(shown)))
 
-    async def _open_cards(self, thread: Thread) -> list[Card]:
-        async def read(deed: Deed) -> list[Card]:
-            return await self._cards.open_cards(deed, thread.id)
-
-        cards = await self._deeds.do(read)
-        return [] if isinstance(cards, Kept) else cards
-
-    async def _access(self, call: Call) -> tuple[Thread, str]:
+    @asynccontextmanager
+    async def _snapshot(
+        self, call: Call
+    ) -> AsyncIterator[tuple[ContractSnapshot, ThreadFacts, str]]:
+        """Check that the caller is in the thread, in the snapshot from which the panel is read."""
         viewer = person_of(call)
-        thread, _ = await self._conversations.access_thread(viewer, call.params["thread_id"])
-        return thread, viewer
+        async with self._transactions.snapshot() as snapshot:
+            yield snapshot, await snapshot.access(call.params["thread_id"], viewer), viewer

@@ -1,12 +1,20 @@
-"""What clients see of the panel's tabs."""
+"""The JSON of the panel and its tabs."""
 
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from greenroom.bookings.ledger import EntryKind
 from greenroom.bookings.model import LegKind, Payout
-from greenroom.bookings.wire import BookingView, LegStateName, MoneyView, SignerView
+from greenroom.bookings.money.ledger import EntryKind
+from greenroom.bookings.rest.wire import (
+    BookingView,
+    LegStateName,
+    ManifestView,
+    MoneyView,
+    SignerView,
+    SumsView,
+)
+from greenroom.conversations.attachments import FileView
 from greenroom.conversations.wire import CardView
 
 TabName = Literal["brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions"]
@@ -14,7 +22,8 @@ TimerKind = Literal["card_expires", "review_ends", "leg_starts", "leg_ends"]
 
 
 class MoneyReceiptView(Struct, frozen=True):
-    """Where money moved: ours and the payment provider's own number of it."""
+    """A movement of money, with its id here (`entry_id`, `payment_id`) and at the payment provider
+    (`provider_id`). `is_undo`: as in a refund."""
 
     entry_id: str
     kind: EntryKind
@@ -22,6 +31,7 @@ class MoneyReceiptView(Struct, frozen=True):
     payment_id: str | None
     provider_id: str | None
     card_id: str | None
+    is_undo: bool
     at: str
 
 
@@ -34,12 +44,18 @@ class AmendmentView(Struct, frozen=True):
     state: Literal["pending", "paid", "failed", "void", "booked"]
     card_id: str
     created_at: str
+    receipt: FileView | None = None
+    """The receipt of an expense, as you may see it."""
 
 
 class RefundView(Struct, frozen=True):
+    """`is_undo`: it undoes a payment, for example of a booking that was not confirmed. It counts
+    neither in `paid` nor in `refunded`."""
+
     id: str
     amount: MoneyView
     state: Literal["queued", "refunded", "failed"]
+    is_undo: bool
     card_id: str | None
     created_at: str
 
@@ -52,41 +68,78 @@ class LegDepositView(Struct, frozen=True):
     state: Literal["pending", "held", "captured", "released", "failed"]
 
 
-class SumView(Struct, frozen=True):
-    """`kept` is what lies in escrow for the sellers."""
-
-    price: MoneyView
-    amendments: MoneyView
-    paid: MoneyView
-    refunded: MoneyView
-    kept: MoneyView
-    deposit_held: MoneyView
-
-
 class LegExpensesView(Struct, frozen=True):
     leg_id: str
     title: str
     kind: LegKind
     state: LegStateName
     payout: Payout
-    sums: SumView
+    price: MoneyView
+    sums: SumsView
     deposit: LegDepositView | None
     amendments: list[AmendmentView]
     refunds: list[RefundView]
     receipts: list[MoneyReceiptView]
 
 
-class ExpensesTab(Struct, frozen=True):
-    """Money of the thread's booking, from the ledger; null and empty before there is one."""
+class Expenses(Struct, frozen=True):
+    """The money of the thread's booking. `sums` is null and `legs` is empty if there is none."""
 
-    sums: SumView | None
+    sums: SumsView | None
     legs: list[LegExpensesView]
-    tab: Literal["expenses"] = "expenses"
+
+
+class ProofsView(Struct, frozen=True):
+    """The pictures of a `proofs` card in its present round. `selections` are the ids of those that
+    the buyer has chosen."""
+
+    card_id: str
+    message_id: str | None
+    state: str
+    round: int
+    leg_id: str | None
+    created_by: str
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+    files: list[FileView]
+    selections: list[str]
+
+
+class DeliveryView(Struct, frozen=True):
+    """A `deliverable` card that shows a manifest."""
+
+    card_id: str
+    message_id: str | None
+    state: str
+
+
+class FinalsView(Struct, frozen=True):
+    """A manifest, and the cards that deliver it, the newest first."""
+
+    manifest: ManifestView
+    cards: list[DeliveryView]
+
+
+class AttachmentsView(Struct, frozen=True):
+    """`next_cursor` is for `GET /v1/threads/{id}/files`."""
+
+    items: list[FileView]
+    next_cursor: str | None
+
+
+class FilesData(Struct, frozen=True):
+    """The newest 20 of `proofs` and of `finals`, and the first page of the files that were sent
+    with messages; the newest first. Each file as you may see it."""
+
+    proofs: list[ProofsView]
+    finals: list[FinalsView]
+    attachments: AttachmentsView
 
 
 class DocumentRowView(Struct, frozen=True):
-    """`card_id`: the open `sign` card of it; `can_ask`: there is none and someone has yet to
-    sign, so that a party may make one."""
+    """`card_id`: its open `sign` card. `can_ask`: there is none and a signature is missing, so that
+    a party may create one."""
 
     id: str
     leg_id: str | None
@@ -101,20 +154,47 @@ class DocumentRowView(Struct, frozen=True):
     created_at: str
 
 
-class DocsTab(Struct, frozen=True):
+class Docs(Struct, frozen=True):
     documents: list[DocumentRowView]
+
+
+class Actions(Struct, frozen=True):
+    """Open cards, the oldest first, each with the actions that you can take."""
+
+    cards: list[CardView]
+
+
+class ReadTab(Struct, frozen=True, kw_only=True):
+    """A tab that is computed from the booking and its cards. Nobody edits it, so it has no version
+    and no last editor."""
+
+    version: None = None
+    updated_by: None = None
+    updated_at: None = None
+
+
+class ExpensesTab(ReadTab, frozen=True, kw_only=True):
+    data: Expenses
+    tab: Literal["expenses"] = "expenses"
+
+
+class FilesTab(ReadTab, frozen=True, kw_only=True):
+    data: FilesData
+    tab: Literal["files"] = "files"
+
+
+class DocsTab(ReadTab, frozen=True, kw_only=True):
+    data: Docs
     tab: Literal["docs"] = "docs"
 
 
-class ActionsTab(Struct, frozen=True):
-    """Open cards, the oldest first, each with what you can do."""
-
-    cards: list[CardView]
+class ActionsTab(ReadTab, frozen=True, kw_only=True):
+    data: Actions
     tab: Literal["actions"] = "actions"
 
 
 class TabView(Struct, frozen=True):
-    """`count`: how much waits there; null where nothing can wait."""
+    """`count`: how many items wait there for the viewer; null for tabs in which nothing waits."""
 
     tab: TabName
     available: bool
@@ -122,7 +202,7 @@ class TabView(Struct, frozen=True):
 
 
 class UpcomingView(Struct, frozen=True):
-    """Something that happens by itself. `card_expires` and `review_ends` name the card."""
+    """A coming deadline. `card_expires` and `review_ends` name the card."""
 
     kind: TimerKind
     card_id: str | None
@@ -130,11 +210,25 @@ class UpcomingView(Struct, frozen=True):
     at: str
 
 
+class CardOfferView(Struct, frozen=True):
+    """A type of card that you can create here now. `leg_ids`: the legs that it can be about."""
+
+    type: str
+    leg_ids: list[str]
+
+
 class PanelView(Struct, frozen=True):
-    """What the panel opens with. `leg_id`: the leg that the thread is about, where it is about one.
-    `timers`: what is still to come, the next first."""
+    """The overview of the panel. `leg_id`: the leg that the thread is about, if it is one.
+    `timers`: coming deadlines, the next first. `can_make`: the cards that you can create now.
+    `earlier`: at most 20 earlier bookings of the thread that were confirmed, the newest first."""
 
     tabs: list[TabView]
     booking: BookingView | None
+    earlier: list[BookingView]
     leg_id: str | None
     timers: list[UpcomingView]
+    can_make: list[CardOfferView]
+
+
+class PanelOnly(Struct, frozen=True):
+    panel: PanelView

@@ -1,8 +1,8 @@
-"""The whole database in one file, and back, with PostgreSQL's own programs.
+"""Backs up the whole database to one file and restores it, with pg_dump, pg_restore and psql.
 
 A backup is one snapshot, so it is consistent while servers write. A restore is one transaction: it
-replaces everything or nothing, and gives the feeds a new epoch in the same breath, so that clients
-load anew instead of waiting for numbers that will not come.
+replaces everything or nothing. It also gives the feeds a new epoch, so that clients load everything
+again instead of waiting for feed numbers that do not exist any more.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-import asyncpg
-
-from greenroom.platform.embedded_postgres.engine import package_folder
-from greenroom.platform.embedded_postgres.errors import last_lines
-from greenroom.platform.embedded_postgres.files import sync_folder
-from greenroom.platform.migrations import default_folder, load, migrate
+from greenroom.platform.embedded.postgres.engine import package_folder
+from greenroom.platform.embedded.postgres.errors import last_lines
+from greenroom.platform.embedded.postgres.files import sync_folder
+from greenroom.platform.postgres.connecting import connected
+from greenroom.platform.postgres.migrations import default_folder, load, migrate
 
 CHUNK_BYTES = 1 << 20
 POLL_S = 0.1
 MAGIC = b"PGDMP"
 
-# At the end of a file, after what PostgreSQL reads: a file that was cut short can look whole to
-# pg_restore, which then brings back less without a word.
+# A checksum at the end of the file, after what PostgreSQL reads: pg_restore may accept a truncated
+# file and silently restore only a part.
 SEAL = b"\ngreenroom backup sha256=%s\n"
 SEAL_PATTERN = re.compile(rb"\ngreenroom backup sha256=([0-9a-f]{64})\n")
 SEAL_BYTES = len(SEAL % (b"0" * 64))
@@ -40,19 +39,19 @@ SCHEMA = "public"
 
 BytesProgress = Callable[[int], None]
 
-# Tables that a migrated database has rows in before anybody has used it.
-FILLED_BY_MIGRATIONS = ("schema_migration", "feed_epoch")
+# Tables that have rows in a new, unused database.
+FILLED_BY_MIGRATIONS = ("schema_migration", "schema_function", "feed_epoch")
 TABLES = "select tablename from pg_tables where schemaname = 'public' order by tablename"
 
-# Servers let go, so that nobody waits for us holding what we wait for. They connect again, and then
-# wait until we are done.
+# Disconnects the servers, to avoid deadlocks with them. They reconnect, and then wait until the
+# restore is done.
 CUT_OFF = """
 select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and usename = current_user and pid <> pg_backend_pid()
 """
 
-# Everything in the schema but what extensions own, and what goes with something else: a range type
-# has functions of its own.
+# Drops everything in the schema, except what belongs to extensions and what is dropped with
+# something else, such as the functions of a range type.
 MAKE_ROOM = """
 begin;
 set local lock_timeout = '60s';
@@ -62,8 +61,8 @@ declare
     tables text := (select string_agg(c.oid::regclass::text, ', ') from pg_class c
         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p'));
 begin
-    -- All tables at once and without waiting: whoever has come back meanwhile holds some of them,
-    -- and would wait for others while we wait for theirs.
+    -- All tables at once and without waiting: a server that has reconnected may hold some of them
+    -- and wait for others, which would be a deadlock.
     for attempt in 1..600 loop
         perform pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and usename = current_user and pid <> pg_backend_pid();
@@ -110,16 +109,16 @@ update public.feed_epoch set epoch = '{epoch}';
 commit;
 """
 
-# A server before 17 does not know it, and psql would stop there.
+# PostgreSQL before 17 does not know this setting, and psql would stop there.
 NOT_EVERYWHERE = b"SET transaction_timeout = 0;\n"
 
 
 class BackupError(Exception):
-    """Why there is no backup, or why it was not restored, and what to do next."""
+    """The backup or the restore failed; the message says why and what to do next."""
 
 
 def backup(url: str, file: Path, *, progress: BytesProgress) -> int:
-    """Write the database to a file in one step; a file that is there is replaced. Returns bytes."""
+    """Write the database to a file, atomically replacing an existing one. Returns its size."""
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "r+b") as out:
@@ -140,7 +139,7 @@ def backup(url: str, file: Path, *, progress: BytesProgress) -> int:
 
 
 def _dump(url: str, descriptor: int, part: Path, progress: BytesProgress) -> None:
-    # Unlogged tables hold what lives for seconds: tickets, typing, presence.
+    # Unlogged tables have only short-lived rows: tickets, typing, presence.
     options = (
         *("--format=custom", f"--schema={SCHEMA}", "--no-owner", "--no-privileges"),
         "--no-unlogged-table-data",
@@ -164,12 +163,12 @@ def _digest(file: IO[bytes], size: int) -> bytes:
 
 
 def check_backup(file: Path) -> None:
-    """Raises BackupError unless this file is whole, ours, and not newer than this code."""
+    """Raises BackupError unless the file is complete, of Greenroom, and not of a newer version."""
     _check_seal(file)
     recorded = _migrations_in(file)
     if not recorded:
         raise BackupError(f"{file} is a dump of something else. Nothing was changed.")
-    known = [(each.name, each.sha256) for each in load(default_folder())]
+    known = [(each.name, each.sha256) for each in load(default_folder() / "migrations")]
     for position, found in enumerate(recorded):
         if position >= len(known):
             raise BackupError(
@@ -221,10 +220,9 @@ def _read_all(file: Path, take: Callable[[bytes], object], *options: str) -> Non
             raise BackupError(f"{file} cannot be read: {_said(said)}. Nothing was changed.")
 
 
-async def what_is_there(url: str) -> dict[str, int]:
-    """Tables that hold something, and how many rows; empty: nothing would be lost."""
-    connection = await asyncpg.connect(url)
-    try:
+async def rows_by_table(url: str) -> dict[str, int]:
+    """Row counts of the tables that are not empty; none: a restore would lose nothing."""
+    async with connected(url) as connection:
         tables = [row["tablename"] for row in await connection.fetch(TABLES)]
         counts = {
             name: await connection.fetchval(
@@ -233,13 +231,11 @@ async def what_is_there(url: str) -> dict[str, int]:
             for name in tables
             if name not in FILLED_BY_MIGRATIONS
         }
-    finally:
-        await connection.close()
     return {name: count for name, count in counts.items() if count}
 
 
 def restore(url: str, file: Path, *, progress: BytesProgress) -> None:
-    """Replace everything in the database by a checked backup, or change nothing."""
+    """Replace everything in the database by a checked backup, in one transaction."""
     options = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1")
     with _running("psql", *options, url=url, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as (
         writer,
@@ -247,7 +243,7 @@ def restore(url: str, file: Path, *, progress: BytesProgress) -> None:
     ):
         try:
             _pump(file, _stdin(writer), progress)
-            # Without these words at its end, whatever psql has read so far is rolled back.
+            # Without this final commit, psql rolls back everything.
             _stdin(writer).write(FINISH.format(epoch=secrets.token_hex(4)).encode())
             _stdin(writer).close()
         except BrokenPipeError:
@@ -273,18 +269,13 @@ def _pump(file: Path, script: IO[bytes], progress: BytesProgress) -> None:
 
 
 async def after_restore(url: str) -> list[str]:
-    """Bring the tables to this code, and let every server connect anew; says what was migrated."""
-    connection = await asyncpg.connect(url)
-    try:
+    """Disconnect all servers and bring tables and functions up to date. Returns the names of what
+    was applied."""
+    async with connected(url) as connection:
         await connection.execute(CUT_OFF)
-    finally:
-        await connection.close()
     applied = await migrate(url)
-    connection = await asyncpg.connect(url)
-    try:
+    async with connected(url) as connection:
         await connection.execute("analyze")
-    finally:
-        await connection.close()
     return applied
 
 
@@ -296,7 +287,7 @@ def _running(
     stdin: int = subprocess.DEVNULL,
     stdout: int,
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """One of PostgreSQL's programs and what it complains of; ended when this closes."""
+    """Runs one of PostgreSQL's programs; yields it and its error output. Ends it at the end."""
     env = {**os.environ, "LC_ALL": "C", "PGAPPNAME": "greenroom", "PGCLIENTENCODING": "UTF8"}
     address = []
     if url is not None:
@@ -322,7 +313,7 @@ def _running(
 
 
 def without_password(url: str) -> tuple[str, str | None]:
-    """The address as others may see it in the list of processes, and the password apart."""
+    """The URL without its password, and the password: command lines are visible to other users."""
     parts = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
     name, separator, password = user.partition(":")

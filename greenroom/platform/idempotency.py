@@ -1,7 +1,7 @@
-"""Idempotency-Key: a change happens once, and repeats get the first answer.
+"""Idempotency-Key: a change is made once, and repeats get the first answer.
 
-The answer is kept in the transaction of the change, by the store that makes the change; here is
-what such a store and a call agree on.
+The store that makes the change keeps the answer in the same transaction. This file has the protocol
+between endpoints and such a store.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The first answer to a request that was made before under the same key."""
+    """The stored answer to an earlier request with the same key."""
 
     status: int
     body: bytes
@@ -27,8 +27,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """A key with what it stands for. `answer` turns the change's result into what is kept; it runs
-    inside the transaction of the change and must be pure."""
+    """A key and the request that it belongs to. `answer` turns the result of the change into the
+    stored answer; it runs inside the transaction and must be pure."""
 
     caller: str
     route: str
@@ -43,7 +43,7 @@ class KeepsAnswers(Protocol):
         ...
 
     async def keep_refusal(self, once: Once, refusal: Kept) -> Kept:
-        """Keep the answer of a request that changed nothing, or return the one kept meanwhile."""
+        """Store the answer of a request that changed nothing, or return one stored meanwhile."""
         ...
 
 
@@ -53,9 +53,9 @@ async def answer_once(
     answer: Callable[[T], Answer],
     work: Callable[[Once | None], Awaitable[T | Kept]],
 ) -> Answer:
-    """Do the work under the call's key, if it has one, and answer."""
+    """Do the work, under the call's key if it has one, and return the answer."""
     if call.idempotency_key is None:
-        return _shaped(await work(None), answer)
+        return _to_answer(await work(None), answer)
 
     def keep(outcome: T) -> Kept:
         shaped = answer(outcome)
@@ -65,22 +65,22 @@ async def answer_once(
     once = Once(call.caller.id, call.route, call.idempotency_key, call.fingerprint, keep)
     kept = await keeper.recall(once)
     if kept is not None:
-        return _shaped(kept, answer)
+        return _to_answer(kept, answer)
     try:
-        return _shaped(await work(once), answer)
+        return _to_answer(await work(once), answer)
     except Problem as problem:
         if not _is_final(problem):
             raise
         body = msgspec.json.encode(problem_body(problem, call.corr_id))
-        return _shaped(await keeper.keep_refusal(once, Kept(problem.status, body)), answer)
+        return _to_answer(await keeper.keep_refusal(once, Kept(problem.status, body)), answer)
 
 
 def _is_final(problem: Problem) -> bool:
-    """Whether a repeat gets this problem again: not when time or a token can mend it."""
+    """Whether the problem is stored for repeats: not if a retry or a new token can succeed."""
     return problem.status < 500 and problem.status not in (401, 429)
 
 
-def _shaped(outcome: T | Kept, answer: Callable[[T], Answer]) -> Answer:
+def _to_answer(outcome: T | Kept, answer: Callable[[T], Answer]) -> Answer:
     if not isinstance(outcome, Kept):
         return answer(outcome)
     content_type = CONTENT_TYPE if outcome.status >= 400 else "application/json"

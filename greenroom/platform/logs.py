@@ -1,8 +1,9 @@
-"""Structured logs on the standard library: one JSON line per record, readable text on a terminal.
+"""Structured logs with the standard library: one JSON line per record, plain text on a terminal.
 
-Redaction is by construction: of a record's extra fields only those in `FIELDS` are written, and
-of an exception its type and stack. Exception messages often quote what somebody sent, so they are
-written only for types whose messages Python or the operating system makes up.
+Logs must not contain what people write. So only the extra fields in `FIELDS` are written, and of an
+exception its type and stack. Exception messages often quote input, so they are written only for
+types whose messages come from Python or the operating system. To log a new field, add it to
+`FIELDS`.
 """
 
 import logging
@@ -34,20 +35,20 @@ FIELDS = (
 )
 SLOW_MS = 1000
 
-_TELLING_TYPES = (OSError, ImportError, NameError, AttributeError, TypeError)
+_SAFE_MESSAGE_TYPES = (OSError, ImportError, NameError, AttributeError, TypeError)
 
 access_log = logging.getLogger("greenroom.access")
 
 
 def configure_logging(level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Sends every logger of this process to stderr. Call it once, before anything logs."""
+    """Send all logs of this process to stderr. Call it once, before anything logs."""
     target = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(target)
     handler.setFormatter(TextFormatter() if target.isatty() else JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # uvicorn tells of each start and stop in several lines; ours say the same in one.
+    # uvicorn logs each start and stop in several lines; we log the same in one.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
@@ -64,7 +65,7 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = describe(record.exc_info[1])
         try:
             return msgspec.json.encode(line, enc_hook=str).decode()
-        except UnicodeEncodeError:  # a lone surrogate must not cost us the line
+        except UnicodeEncodeError:  # a lone surrogate must not lose the line
             return msgspec.json.encode(ascii(line)).decode()
 
 
@@ -88,7 +89,7 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def describe(error: BaseException) -> str:
-    """Type and stack of an error and of what caused it, without what anybody sent."""
+    """Type and stack of an error and of its causes, without messages that may quote input."""
     parts: list[str] = []
     seen: set[int] = set()
     current: BaseException | None = error
@@ -104,13 +105,13 @@ def describe(error: BaseException) -> str:
 
 def _name(error: BaseException) -> str:
     name = type(error).__qualname__
-    return f"{name}: {error}" if isinstance(error, _TELLING_TYPES) else name
+    return f"{name}: {error}" if isinstance(error, _SAFE_MESSAGE_TYPES) else name
 
 
 def log_access(
     *, method: str, route: str, status: int, ms: float, corr_id: str, caller: str
 ) -> None:
-    """One line about a request: the route's template, never the address, query or body."""
+    """Log one request: the route template, never the actual path, query or body."""
     notable = status >= 500 or ms > SLOW_MS
     access_log.log(
         logging.WARNING if notable else logging.INFO,

@@ -1,7 +1,7 @@
-"""What Prometheus sees. Label children are resolved once, so that a request costs two lookups.
+"""Prometheus metrics. Labelled children are cached, so that a request takes two dict lookups.
 
-With PROMETHEUS_MULTIPROC_DIR set (several workers), each worker writes to files in it and any
-worker answers for all.
+With PROMETHEUS_MULTIPROC_DIR (several workers), each worker writes its values to files there, and
+any worker answers with the values of all.
 """
 
 import os
@@ -39,10 +39,19 @@ BUS_CONNECTED = Gauge(
     "greenroom_bus_connected", "Processes that hear each other", multiprocess_mode="livesum"
 )
 HINTS = Counter("greenroom_bus_hints", "Hints between processes", ["topic", "direction"])
+FEED_READERS_LOST = Counter(
+    "greenroom_feed_readers_lost", "Readers of the feed that died and were replaced"
+)
+FEED_BROKEN = Counter(
+    "greenroom_feed_broken", "Streams that ended because their person's feed could not be read"
+)
+BACKGROUND_FAILURES = Counter(
+    "greenroom_background_failures", "Rounds of background work that failed", ["job"]
+)
 
 
 class RequestMetrics:
-    """Counts requests by route template, so the labels are few."""
+    """Counts requests by route template, which keeps the number of labels small."""
 
     def __init__(self) -> None:
         self._counters: dict[tuple[str, str, int], Counter] = {}
@@ -67,7 +76,7 @@ class RequestMetrics:
 
 
 def render() -> bytes:
-    """The text that Prometheus reads. Reads files when there are several workers, so it blocks."""
+    """The metrics as text. Blocks, because it reads files when there are several workers."""
     if MULTIPROCESS_VARIABLE not in os.environ:
         return generate_latest(REGISTRY)
     registry = CollectorRegistry()

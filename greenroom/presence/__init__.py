@@ -1,1 +1,1 @@
-"""Who is typing and who is online: told to those who watch a thread, kept for seconds."""
+"""Who is typing and who is online: stored for seconds, sent to connections that watch a thread."""

@@ -1,23 +1,24 @@
-"""What happened a moment ago, so that it need not be asked of the store."""
+"""A set of recently seen keys, which saves queries to the store."""
 
 from collections import OrderedDict
 
 from greenroom.kernel.clock import Clock
 
 
-class Recent:
-    """Keys of the last while, at most `size` of them, the oldest forgotten first."""
+class RecentKeys:
+    """Contains a key for `lifetime_ms` after it was added. At most `size` keys; the oldest are
+    dropped first."""
 
-    def __init__(self, size: int, life_ms: int, clock: Clock) -> None:
+    def __init__(self, size: int, lifetime_ms: int, clock: Clock) -> None:
         self._size = size
-        self._life_ms = life_ms
+        self._lifetime_ms = lifetime_ms
         self._clock = clock
         self._at_ms: OrderedDict[str, int] = OrderedDict()
 
     def __contains__(self, key: str) -> bool:
         at_ms = self._at_ms.get(key)
-        # Between the two, because a clock can be set back.
-        return at_ms is not None and 0 <= self._clock() - at_ms < self._life_ms
+        # Also false for a time in the future, which appears when the clock is set back.
+        return at_ms is not None and 0 <= self._clock() - at_ms < self._lifetime_ms
 
     def add(self, key: str) -> None:
         self._at_ms[key] = self._clock()

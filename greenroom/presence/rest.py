@@ -1,4 +1,4 @@
-"""Calls about typing and presence, for clients without a stream."""
+"""REST endpoints of typing and presence, for clients without an open connection."""
 
 from greenroom.kernel.errors import Forbidden, ThreadNotFound
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
@@ -21,7 +21,7 @@ class PresenceRest:
                 {204: None},
                 "Presence",
                 description=(
-                    "It ends by itself after 10 seconds, and when your message comes: repeat it "
+                    "It ends by itself after 10 seconds, and when you send a message: repeat it "
                     "every few seconds while you type."
                 ),
                 body=TypingNow,
@@ -35,7 +35,7 @@ class PresenceRest:
                 Who.PERSON,
                 {200: PresenceAnswer},
                 "Presence",
-                description="Streams tell the same as it changes, for the threads they watch.",
+                description="Open connections get the same as events, for the threads they watch.",
                 errors=(ThreadNotFound,),
             ),
         ]

@@ -1,12 +1,13 @@
-"""Work that gathers while some of it is under way."""
+"""Work that nobody waits for, done in batches while more of it gathers."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable
-from itertools import islice
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from greenroom.kernel.errors import Unavailable
+from greenroom.platform.batching import Batching
 
 log = logging.getLogger("greenroom.presence")
 
@@ -14,12 +15,11 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Rounds(Generic[Item]):
-    """Does `work` on what was added, one batch after the other, in a task of its own.
+    """Does `work` on what was added, one batch after the other.
 
-    There is no linger: what is added while a batch is under way goes with the next one, each item
-    once. A batch that fails is not repeated, because whatever it was for is said again or ends by
-    itself; the log tells of the first failure in a row. What is more than `queue_limit` is dropped
-    for the same reason.
+    An item that waits already is not added a second time. What fails is not repeated, because
+    clients say it again or it ends by itself; the log tells of the first failure in a row. What is
+    more than `queue_limit` is dropped for the same reason.
     """
 
     def __init__(
@@ -32,68 +32,46 @@ class Rounds(Generic[Item]):
     ) -> None:
         self._name = name
         self._work = work
-        self._batch_limit = batch_limit
-        self._queue_limit = queue_limit
-        self._waiting: dict[Item, None] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._added = 0
-        self._done = 0
-        self._turn = asyncio.Event()
+        self._batching: Batching[Item, None] = Batching(
+            self._do, batch_limit=batch_limit, queue_limit=queue_limit
+        )
+        self._waiting: set[Item] = set()
+        self._pending: set[asyncio.Future[None]] = set()
         self._is_failing = False
         self._is_closed = False
 
     def add(self, items: Iterable[Item]) -> None:
-        if self._is_closed:
-            return
         for item in items:
-            if item not in self._waiting and len(self._waiting) < self._queue_limit:
-                self._waiting[item] = None
-                self._added += 1
-        if self._waiting and self._task is None:
-            self._task = asyncio.create_task(self._run())
+            if item not in self._waiting:
+                with suppress(Unavailable):
+                    done = self._batching.put(item)
+                    self._waiting.add(item)
+                    self._pending.add(done)
+                    done.add_done_callback(self._note)
 
     async def settled(self) -> None:
         """Wait until all that was added before this call is done, or has failed."""
-        goal = self._added
-        while self._done < goal and not self._is_closed:
-            await self._turn.wait()
+        if self._pending:
+            await asyncio.wait(self._pending)
 
-    async def _run(self) -> None:
-        while self._waiting:
-            batch = list(islice(self._waiting, self._batch_limit))
-            for item in batch:
-                del self._waiting[item]
-            await self._try(batch)
-            self._done += len(batch)
-            self._wake_waiters()
-        # In the same step as the last look at the queue: whoever adds after it starts anew.
-        self._task = None
+    async def _do(self, batch: Sequence[Item]) -> list[None]:
+        self._waiting.difference_update(batch)
+        await self._work(list(batch))
+        return [None] * len(batch)
 
-    async def _try(self, batch: list[Item]) -> None:
-        try:
-            await self._work(batch)
-        except Exception as failure:
-            if not self._is_failing:
-                is_passing = isinstance(failure, Unavailable)
-                log.warning(
-                    "%s failed and will be tried again",
-                    self._name,
-                    exc_info=None if is_passing else failure,
-                )
-            self._is_failing = True
-        else:
-            self._is_failing = False
-
-    def _wake_waiters(self) -> None:
-        turn, self._turn = self._turn, asyncio.Event()
-        turn.set()
+    def _note(self, done: "asyncio.Future[None]") -> None:
+        self._pending.discard(done)
+        failure = done.exception()
+        if failure is not None and not self._is_failing and not self._is_closed:
+            is_passing = isinstance(failure, Unavailable)
+            log.warning(
+                "%s failed and will be tried again",
+                self._name,
+                exc_info=None if is_passing else failure,
+            )
+        self._is_failing = failure is not None
 
     async def close(self) -> None:
         """Stop at once; what waits is dropped."""
         self._is_closed = True
-        self._waiting.clear()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-        self._wake_waiters()
+        await self._batching.close()

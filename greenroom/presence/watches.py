@@ -1,13 +1,16 @@
-"""Who watches which threads here, what each was told last, and what is news to them."""
+"""The watches of this process: which connection watches which threads, and what it was sent
+last."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound
 from greenroom.kernel.limits import Limits
 from greenroom.presence.model import (
     NOTHING,
-    Lives,
+    Lifetimes,
     Pair,
     Snapshot,
     changes_between,
@@ -19,12 +22,14 @@ from greenroom.presence.wire import Ephemeral, event_of
 
 LOOK_QUEUE = 100_000
 
+log = logging.getLogger("greenroom.presence")
+
 Deliver = Callable[[Ephemeral], None]
-"""Takes an event for one connection; quick, and does not raise. It may close the watch."""
+"""Sends an event to one connection. Returns quickly and does not raise; may close the watch."""
 
 
 class Watch:
-    """One connection's view of some threads. Nothing is delivered before `start`."""
+    """One connection watching some threads. Nothing is delivered before `start`."""
 
     def __init__(
         self, watches: "Watches", viewer: str, thread_ids: Iterable[str], deliver: Deliver
@@ -35,15 +40,15 @@ class Watch:
         self.is_open = True
         self.is_started = False
         self.is_behind = False
-        """Something has happened while the first look was on its way."""
+        """Something changed while the first snapshot was being read."""
         self._watches = watches
 
     async def start(self, *, instead_of: "Watch | None" = None) -> None:
-        """Deliver the present state: whoever is typing or online.
+        """Deliver the current state: who is typing or online.
 
-        Raises ThreadNotFound if one of the threads is not the viewer's, and closes the watch then.
-        With `instead_of`, what that watch told last and is so no more is delivered first, and it is
-        closed; if this one cannot start, that one goes on.
+        Raises ThreadNotFound if the viewer does not see one of the threads, and closes the watch.
+        With `instead_of`, events are delivered first for what that watch reported and is no longer
+        true, and it is closed; if this one cannot start, that one goes on.
         """
         try:
             await self._watches.start(self, instead_of)
@@ -52,23 +57,25 @@ class Watch:
             raise
 
     def close(self) -> None:
-        """Nothing is delivered from now on. May be repeated."""
+        """Stop deliveries. May be called again."""
         self.is_open = False
         self._watches.forget(self)
 
 
 class Watches:
-    """The watches of this process.
+    """All watches of this process.
 
-    What a viewer may see is decided by the store at each look. Here it is compared with what the
-    watch was told last, so that only news is delivered. The end of a sign needs no look.
+    The store decides what a viewer may see. Its snapshot is compared with the last one that the
+    watch was told, and only the differences are delivered. Typing that expires needs no new
+    snapshot, because every renewal is announced. Presence is renewed without a word, so the store
+    is asked again before somebody is said to be offline.
     """
 
     def __init__(self, store: PresenceStore, *, clock: Clock, limits: Limits) -> None:
         self._store = store
         self._clock = clock
         self._limits = limits
-        self._lives = Lives.of(limits)
+        self._lifetimes = Lifetimes.of(limits)
         self._of_thread: dict[str, set[Watch]] = {}
         self._people: dict[str, frozenset[str]] = {}
         self._threads_of: dict[str, set[str]] = {}
@@ -105,7 +112,7 @@ class Watches:
             self._looks.add(pairs)
 
     def _end_what_ended(self, old: Watch, seen: dict[Pair, Snapshot]) -> None:
-        """The new watch begins with what is on, so nobody else would tell what no longer is."""
+        """Deliver what has ended through the old watch: the new one delivers only what is on."""
         for thread_id, told in list(old.told.items()):
             now = seen.get((old.viewer, thread_id))
             if now is not None:
@@ -148,11 +155,11 @@ class Watches:
             self.look_again(self._threads_of.get(user, ()))
 
     def note_gap(self) -> None:
-        """Anything may have changed."""
+        """Bus messages were lost: anything may have changed."""
         self._refreshes.add(["all"])
 
     async def refresh(self) -> None:
-        """Look at everything that is watched here; what hints have missed comes to light."""
+        """Read all watched threads again, in case a bus message was lost."""
         self._refreshes.add(["all"])
         await self._refreshes.settled()
 
@@ -163,13 +170,13 @@ class Watches:
             for watch in watching
             if watch.is_started
         }
-        # A batch at a time, so that hints do not wait behind all of them.
+        # One batch at a time, so that bus messages do not wait for all of them.
         for batch in _batches(list(pairs)):
             self._looks.add(batch)
             await self._looks.settled()
 
     async def _look(self, pairs: Sequence[Pair]) -> None:
-        # Only those who watch already: whoever starts meanwhile has a newer look of their own.
+        # Only started watches: one that starts meanwhile reads a newer snapshot itself.
         watching = {pair: found for pair in pairs if (found := self._watching(*pair))}
         if not watching:
             return
@@ -186,14 +193,14 @@ class Watches:
         ]
 
     def _tell(self, watch: Watch, pair: Pair, seen: Snapshot | None) -> None:
-        """Without `seen` the viewer has lost the thread: what was on goes off, and that is all."""
+        """Without `seen` the viewer no longer sees the thread: everything in it is turned off."""
         viewer, thread_id = pair
         if thread_id not in watch.told:
             return
         if seen is not None:
             self._know_people(thread_id, seen.others | {viewer})
         now_ms = self._clock()
-        self._deliver(watch, thread_id, (seen or NOTHING).at(now_ms, self._lives), now_ms)
+        self._deliver(watch, thread_id, (seen or NOTHING).at(now_ms, self._lifetimes), now_ms)
         if seen is None:
             self._leave(watch, thread_id)
 
@@ -207,10 +214,10 @@ class Watches:
             self._ends_ms[watch, thread_id] = end_ms
         for change in changes:
             if watch.is_open:
-                watch.deliver(event_of(thread_id, change, now_ms))
+                _deliver(watch, event_of(thread_id, change, now_ms))
 
     def _know_people(self, thread_id: str, people: frozenset[str]) -> None:
-        """Whose signs concern this thread, as of the last look."""
+        """Remember whose presence concerns this thread, as of the last snapshot."""
         known = self._people.get(thread_id, frozenset())
         if people == known:
             return
@@ -227,16 +234,21 @@ class Watches:
             del self._people[thread_id]
 
     def tick(self) -> None:
-        """Tell of everything that has ended by itself."""
+        """Deliver what has expired. If the store does not answer, the next tick asks again."""
         now_ms = self._clock()
-        # After a clock was set back, an end may lie too far ahead to count.
+        # After the clock was set back, an expiry may be too far ahead to count.
         is_set_back = now_ms < self._ticked_ms
         self._ticked_ms = now_ms
         due = [key for key, end_ms in self._ends_ms.items() if end_ms <= now_ms or is_set_back]
         for watch, thread_id in due:
-            if thread_id in watch.told:
-                now = watch.told[thread_id].at(now_ms, self._lives)
-                self._deliver(watch, thread_id, now, now_ms)
+            told = watch.told.get(thread_id)
+            if told is None:
+                continue
+            live = told.at(now_ms, self._lifetimes)
+            if live.typing.keys() != told.typing.keys():
+                self._deliver(watch, thread_id, replace(live, online=told.online), now_ms)
+            if live.online.keys() != told.online.keys():
+                self._looks.add([(watch.viewer, thread_id)])
 
     async def settled(self) -> None:
         await self._refreshes.settled()
@@ -245,6 +257,15 @@ class Watches:
     async def close(self) -> None:
         await self._refreshes.close()
         await self._looks.close()
+
+
+def _deliver(watch: Watch, event: Ephemeral) -> None:
+    """If delivery fails, only this connection's watch is closed."""
+    try:
+        watch.deliver(event)
+    except Exception:
+        log.exception("a presence event could not be delivered; its watch is closed")
+        watch.close()
 
 
 def _batches(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:

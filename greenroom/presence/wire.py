@@ -1,9 +1,9 @@
-"""What clients see of typing and presence, as JSON. See docs/realtime.md."""
+"""The JSON of typing and presence. See docs/realtime.md."""
 
 from msgspec import Struct
 
 from greenroom.kernel.clock import rfc3339
-from greenroom.presence.model import Change, Sign, Snapshot
+from greenroom.presence.model import PresenceChange, PresenceKind, Snapshot
 
 
 class TypingView(Struct, frozen=True, tag_field="type", tag="typing"):
@@ -21,11 +21,11 @@ class PresenceView(Struct, frozen=True, tag_field="type", tag="presence"):
 
 
 Ephemeral = TypingView | PresenceView
-"""An event without a cursor: not kept, and told to those only who watch the thread."""
+"""An event without a cursor: not stored, and sent only to connections that watch the thread."""
 
 
 class TypingNow(Struct, frozen=True, forbid_unknown_fields=True):
-    """Say it again every few seconds: it ends by itself 10 seconds after the last time."""
+    """Repeat it every few seconds: it ends by itself 10 seconds after the last call."""
 
     on: bool
 
@@ -37,14 +37,14 @@ class PersonPresence(Struct, frozen=True):
 
 
 class PresenceAnswer(Struct, frozen=True):
-    """Everybody else in the thread, by user id."""
+    """All other participants of the thread, ordered by user id."""
 
     items: list[PersonPresence]
 
 
-def event_of(thread_id: str, change: Change, now_ms: int) -> Ephemeral:
+def event_of(thread_id: str, change: PresenceChange, now_ms: int) -> Ephemeral:
     at = rfc3339(now_ms)
-    if change.sign is Sign.TYPING:
+    if change.kind is PresenceKind.TYPING:
         return TypingView(thread_id, change.user_id, change.is_on, at)
     return PresenceView(thread_id, change.user_id, change.is_on, at)
 

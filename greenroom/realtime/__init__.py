@@ -1,1 +1,1 @@
-"""One feed, four transports: poll, long-poll, SSE and WebSocket."""
+"""Delivers each person's feed over poll, long-poll, server-sent events and WebSocket."""

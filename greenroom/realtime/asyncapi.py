@@ -1,7 +1,7 @@
-"""The AsyncAPI 3 document of the feed, written from the types that go over the wire.
+"""The AsyncAPI 3 document of the feed, generated from the structs that are sent.
 
-It speaks from the server's side, as AsyncAPI does: what the server sends are the events, what it
-receives are the clients' frames. JSON Schema is that of draft 2020-12, as in our OpenAPI document.
+Operations are named from the server's side, as in all AsyncAPI documents: it sends events and
+receives the clients' frames. Schemas are JSON Schema 2020-12, as in the OpenAPI document.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from greenroom.conversations.model import EventType
 from greenroom.conversations.wire import EventView
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
 from greenroom.presence.wire import PresenceView, TypingView
+from greenroom.realtime.close_codes import CloseCode
 from greenroom.realtime.frames import (
     AckFrame,
     AuthFrame,
@@ -30,7 +31,6 @@ from greenroom.realtime.frames import (
     TypingFrame,
     WatchFrame,
 )
-from greenroom.realtime.model import CloseCode
 
 Schema = dict[str, Any]
 
@@ -42,9 +42,10 @@ NOUNS: Mapping[EventType, tuple[str, ...]] = {
     EventType.RECEIPT: ("receipt",),
     EventType.THREAD_CHANGED: (),
     EventType.INBOX_CHANGED: ("inbox",),
+    EventType.FILE_CHANGED: ("file",),
     EventType.RESET: (),
 }
-"""What every event of a type carries. `thread.changed` has a `thread` unless you left it."""
+"""The fields that every event of a type has. `thread.changed` has a `thread` unless you left it."""
 
 ANSWERS: Mapping[type, type] = {
     SendFrame: SentFrame,
@@ -111,7 +112,7 @@ def asyncapi_document(*, title: str, version: str) -> Schema:
 
 
 def _frame_name(frame: type) -> str:
-    """Clients and the server both say `typing`, each something else."""
+    """With a prefix, because `typing` is both a client frame and a server event."""
     kind = "client" if frame in get_args(ClientFrame) else "answer"
     return f"{kind}.{msgspec.inspect.type_info(frame).tag}"  # type: ignore[attr-defined]
 
@@ -133,7 +134,7 @@ def _event(kind: EventType, event: Schema) -> Schema:
 
 def _channels(events: list[str], frames: list[str]) -> Schema:
     position = {"type": "string", "description": "The cursor of the last event applied."}
-    watch = {"type": "string", "description": "Thread ids with commas between them, at most 50."}
+    watch = {"type": "string", "description": "Thread ids separated by commas, at most 50."}
     query = {
         "type": "object",
         "properties": {"since": position, "watch": watch, "ticket": {"type": "string"}},

@@ -1,10 +1,11 @@
-"""What goes over a WebSocket beside the events: what clients say, and the answers to it."""
+"""The frames of a WebSocket besides events: those of clients, and the answers to them."""
 
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from greenroom.conversations.rest.bodies import NewAttachment
 from greenroom.conversations.wire import InboxView, MessageView
 
 Ref = Annotated[str, Meta(max_length=64, description="Repeated in the answer.")]
@@ -19,7 +20,8 @@ class SendFrame(_Frame, frozen=True, tag="send"):
 
     thread_id: str
     client_id: str
-    body: str
+    body: str = ""
+    attachments: list[NewAttachment] = []
     reply_to: str | None = None
 
 
@@ -31,7 +33,7 @@ class ReadFrame(_Frame, frozen=True, tag="read"):
 
 
 class AckFrame(_Frame, frozen=True, tag="ack"):
-    """Everything up to this cursor has arrived."""
+    """The client has received everything up to this cursor."""
 
     cursor: str
 
@@ -42,13 +44,13 @@ class TypingFrame(_Frame, frozen=True, tag="typing"):
 
 
 class WatchFrame(_Frame, frozen=True, tag="watch"):
-    """Tell of typing and presence in these threads, and no longer in those before."""
+    """Get typing and presence events of these threads; replaces the threads watched before."""
 
     threads: list[str]
 
 
 class AuthFrame(_Frame, frozen=True, tag="auth"):
-    """A fresh token of the same person."""
+    """A new token of the same person, before the old one expires."""
 
     token: str
 
@@ -79,7 +81,7 @@ class PongFrame(Struct, frozen=True, tag_field="type", tag="pong"):
 
 
 class ErrorFrame(Struct, frozen=True, tag_field="type", tag="error"):
-    """A problem document, as REST has them; the connection stays open."""
+    """A problem document as in REST answers. The connection stays open."""
 
     status: int
     code: str
@@ -92,16 +94,16 @@ class ErrorFrame(Struct, frozen=True, tag_field="type", tag="error"):
 
 
 class Hello(Struct, frozen=True):
-    """The first thing on an SSE stream, as the named event `hello`."""
+    """The first event of an SSE stream, named `hello`."""
 
     stream: str
     expires_at: str
 
 
 class Close(Struct, frozen=True):
-    """The last thing on an SSE stream, as the named event `close`."""
+    """The last event of an SSE stream, named `close`."""
 
-    code: Literal[1012, 4401, 4403, 4408, 4409]
+    code: Literal[1012, 4401, 4403, 4408, 4409, 4500]
     reason: str
     reconnect: bool
     retry_after_ms: int
@@ -113,7 +115,7 @@ encode: Any = msgspec.json.Encoder().encode
 
 
 def is_object(raw: bytes) -> bool:
-    """Whether a frame that could not be read is at least a JSON object, of bearable depth."""
+    """Whether an invalid frame is at least a JSON object that is not nested too deeply."""
     try:
         msgspec.json.decode(raw, type=_Object)
     except (ValueError, RecursionError):
@@ -122,7 +124,7 @@ def is_object(raw: bytes) -> bool:
 
 
 def ref_of(raw: bytes) -> str | UnsetType:
-    """The `ref` of an object that could not be read otherwise."""
+    """The `ref` of an object that could not be decoded as a frame."""
     try:
         ref = msgspec.json.decode(raw, type=_Ref).ref
     except ValueError:

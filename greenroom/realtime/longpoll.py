@@ -1,4 +1,4 @@
-"""An answer that waits for news."""
+"""Long-poll: an answer to `GET /v1/sync` that waits for the first event."""
 
 import asyncio
 from dataclasses import replace
@@ -7,7 +7,7 @@ from greenroom.conversations.model import Cursor
 from greenroom.conversations.store import Changes
 from greenroom.platform.http.endpoint import Caller
 from greenroom.realtime.actions import Realtime
-from greenroom.realtime.model import CloseCode
+from greenroom.realtime.close_codes import CloseCode
 
 
 class LongPoll:
@@ -22,12 +22,15 @@ class LongPoll:
         self._latest: Changes | None = None
 
     async def wait(self, since: Cursor | None, limit: int, wait_s: int) -> Changes:
-        """The first events; none when time is up or the server stops. Raises Unavailable."""
+        """The first new events; none when the time is up or the server stops. Raises Unavailable
+        and Unreadable."""
         realtime = self._realtime
         realtime.streams.check_room()
         realtime.streams.add(self)
         self._since = since
-        self._follower = realtime.feeds.follow(self.user_id, since, self._deliver, self._fail)
+        self._follower = realtime.feeds.follow(
+            self.user_id, since, self._deliver, broken=self._fail, fail=self._fail
+        )
         try:
             async with asyncio.timeout(wait_s):
                 await self._answered
@@ -37,11 +40,11 @@ class LongPoll:
             self._follower.close()
             realtime.streams.remove(self)
         if self._latest is None:
-            # Ended before the first look: an answer must have a cursor all the same.
+            # Ended before the first query; the answer needs a cursor all the same.
             self._latest = await realtime.conversations.changes(self.user_id, since, limit)
         return _first(self._latest, limit)
 
-    def end(self, code: CloseCode) -> None:  # noqa: ARG002 - an early answer is all there is to say
+    def end(self, code: CloseCode) -> None:  # noqa: ARG002 - an empty answer needs no code
         if not self._answered.done():
             self._answered.set_result(None)
 

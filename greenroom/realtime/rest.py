@@ -1,16 +1,17 @@
-"""The feed over HTTP: poll, long-poll and SSE, and what clients say about it."""
+"""The HTTP endpoints of the feed: poll, long-poll, SSE, acknowledgement and stream renewal."""
 
 import re
 
 from msgspec import Struct
 
 from greenroom.conversations.model import Cursor
-from greenroom.conversations.rest_face import person_of
+from greenroom.conversations.rest.base import person_of
 from greenroom.conversations.store import Changes
 from greenroom.conversations.wire import EventView
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound
-from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Later, Stream, Who
+from greenroom.platform.http.endpoint import Answer, Call, DelayedAnswer, Endpoint, Stream, Who
 from greenroom.realtime.actions import Realtime
+from greenroom.realtime.feed_pages import render_page
 from greenroom.realtime.longpoll import LongPoll
 from greenroom.realtime.sse import EventStream
 
@@ -18,10 +19,11 @@ _STREAM_ID = re.compile(r"str_[0-9a-z]{26}")
 
 
 class SyncQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Without `since`, from the oldest event kept. `wait` is in seconds."""
+    """Without `since`, from the oldest event kept. `limit` is by default the most that the server
+    allows (`page` of `GET /v1/limits`). `wait` is in seconds."""
 
     since: str | None = None
-    limit: int = 100
+    limit: int | None = None
     wait: int = 0
 
 
@@ -32,13 +34,13 @@ class SyncAnswer(Struct, frozen=True):
 
 
 class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything up to this cursor has arrived."""
+    """The client has received everything up to this cursor."""
 
     cursor: str
 
 
 class StreamQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """`watch` takes thread ids with commas between them. `Last-Event-ID` goes before `since`."""
+    """`watch` takes thread ids separated by commas. `Last-Event-ID` overrides `since`."""
 
     since: str | None = None
     ticket: str | None = None
@@ -72,12 +74,12 @@ class RealtimeRest:
                 "POST",
                 "/v1/sync/ack",
                 self.acknowledge,
-                "Say what has arrived",
+                "Acknowledge what has arrived",
                 Who.PERSON,
                 {204: None},
                 "Sync",
                 description=(
-                    "For SSE; a WebSocket has its own frame, and a poll says it with `since`. "
+                    "For SSE; a WebSocket has its own frame, and a poll acknowledges with `since`. "
                     "Only moves forward, so repeating it is harmless."
                 ),
                 body=Acknowledged,
@@ -104,42 +106,43 @@ class RealtimeRest:
                 "POST",
                 "/v1/streams/{stream_id}/renew",
                 self.renew_stream,
-                "Let an open stream live on with a fresh token",
+                "Renew an open stream with a fresh token",
                 Who.PERSON,
                 {204: None},
                 "Sync",
                 description=(
-                    "The token in `Authorization` takes the place of the one that the stream was "
-                    "opened with. A stream that is gone, or another person's, is left as it is."
+                    "The token in `Authorization` replaces the one that opened the stream. A "
+                    "stream that is closed or another person's is left as it is."
                 ),
             ),
         ]
 
-    async def sync(self, call: Call) -> Answer | Later:
+    async def sync(self, call: Call) -> Answer | DelayedAnswer:
         viewer, query = person_of(call), call.query
         since = None if query.since is None else Cursor.parse(query.since)
         realtime = self._realtime
         most_s, most = realtime.limits.sync_wait_s, realtime.limits.page
         if not 0 <= query.wait <= most_s:
             raise InvalidRequest(f"wait takes 0–{most_s} seconds")
-        if not 1 <= query.limit <= most:
+        limit = most if query.limit is None else query.limit
+        if not 1 <= limit <= most:
             raise InvalidRequest(f"limit takes 1–{most}")
         realtime.note_seen(viewer)
         if query.wait:
             poll = LongPoll(realtime, viewer, call.caller)
 
-            async def come() -> Answer:
-                return self._page(viewer, await poll.wait(since, query.limit, query.wait))
+            async def answer() -> Answer:
+                return self._page(viewer, await poll.wait(since, limit, query.wait))
 
-            return Later(come)
-        changes = await realtime.conversations.changes(viewer, since, query.limit)
+            return DelayedAnswer(answer)
+        changes = await realtime.conversations.changes(viewer, since, limit)
         await realtime.acknowledge(viewer, since, changes)
         return self._page(viewer, changes)
 
     def _page(self, viewer: str, changes: Changes) -> Answer:
-        views = self._realtime.views(viewer)
-        events = [views.event(event) for event in changes.events]
-        return Answer(200, SyncAnswer(events, str(changes.cursor), changes.has_more))
+        page = render_page(changes, self._realtime.views(viewer, changes.files).event)
+        has_more = changes.has_more or page.failure is not None
+        return Answer(200, SyncAnswer(page.events, str(page.cursor), has_more))
 
     async def acknowledge(self, call: Call) -> Answer:
         viewer, cursor = person_of(call), Cursor.parse(call.body.cursor)
@@ -149,7 +152,7 @@ class RealtimeRest:
     async def stream_events(self, call: Call) -> Stream:
         events = EventStream(self._realtime, call)
         await events.check()
-        # Buffering proxies would hold events back.
+        # Tells proxies such as nginx not to buffer the events.
         return Stream(events.run, headers={"x-accel-buffering": "no"})
 
     async def renew_stream(self, call: Call) -> Answer:

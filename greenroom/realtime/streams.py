@@ -1,5 +1,6 @@
-"""The open connections of this process: how many there may be, how long, and how they end."""
+"""The open connections of this process: limits, token expiry, renewal, and closing."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Protocol
@@ -9,8 +10,10 @@ from prometheus_client import Gauge
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
-from greenroom.platform.auth import EXPIRY_LEEWAY_S
-from greenroom.realtime.model import CloseCode
+from greenroom.platform.tokens.verifying import EXPIRY_LEEWAY_S
+from greenroom.realtime.close_codes import CloseCode
+
+log = logging.getLogger("greenroom.realtime")
 
 OPEN = Gauge(
     "greenroom_streams_open", "Open connections", ["transport"], multiprocess_mode="livesum"
@@ -24,7 +27,7 @@ class OpenStream(Protocol):
     expires_at_ms: float
 
     def end(self, code: CloseCode) -> None:
-        """Tell the client and hang up. The stream then leaves by itself."""
+        """Send the close code and close. The connection then removes itself from `Streams`."""
         ...
 
 
@@ -37,15 +40,15 @@ class Streams:
 
     def check_room(self) -> None:
         if len(self._by_id) >= self._limits.streams:
-            raise Unavailable("This server has as many connections as it takes.", retry_after_s=5)
+            raise Unavailable("This server has reached its connection limit.", retry_after_s=5)
 
     def add(self, stream: OpenStream) -> None:
-        """One connection too many of a person's ends their oldest, which may well be dead."""
+        """If the person has too many connections, their oldest one is closed; it is often dead."""
         own = self._of_user[stream.user_id]
         while len(own) >= self._limits.streams_per_user:
             oldest = next(iter(own.values()))
             self.remove(oldest)
-            oldest.end(CloseCode.REPLACED)
+            _end(oldest, CloseCode.REPLACED)
             own = self._of_user[stream.user_id]
         own[stream.id] = stream
         self._by_id[stream.id] = stream
@@ -80,10 +83,18 @@ class Streams:
     def _end(self, streams: Iterable[OpenStream], code: CloseCode) -> None:
         for stream in list(streams):
             self.remove(stream)
-            stream.end(code)
+            _end(stream, code)
 
     def renew(self, stream_id: str, user_id: str, expires_at_ms: float) -> None:
-        """A fresh token of the same person; a stream that is not here is another process's."""
+        """Extend a stream of this process with a new token of the same person."""
         stream = self._by_id.get(stream_id)
         if stream is not None and stream.user_id == user_id:
             stream.expires_at_ms = max(stream.expires_at_ms, expires_at_ms)
+
+
+def _end(stream: OpenStream, code: CloseCode) -> None:
+    """A connection that fails while closing must not stop the others from being closed."""
+    try:
+        stream.end(code)
+    except Exception:
+        log.exception("a connection could not be closed cleanly")

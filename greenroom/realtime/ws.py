@@ -1,21 +1,27 @@
-"""The feed over a WebSocket, and what clients say through it, handled in order."""
+"""The feed over a WebSocket, and the frames of clients, which are handled one after another."""
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from msgspec import UNSET, Struct, UnsetType
 
+from greenroom.conversations.attachments import FileView
 from greenroom.conversations.model import Cursor, Thread
-from greenroom.conversations.rest_face import person_of
+from greenroom.conversations.rest.base import person_of
 from greenroom.conversations.store import Changes
 from greenroom.conversations.wire import Views
 from greenroom.kernel.clock import rfc3339
-from greenroom.kernel.errors import InvalidRequest, Problem
+from greenroom.kernel.errors import InvalidRequest, Problem, Unreadable
+from greenroom.platform.http.connections.frame_limit import FrameLimit
 from greenroom.platform.http.endpoint import Call, Run, Socket, SocketEndpoint, Who
-from greenroom.platform.http.intake import decode_json
 from greenroom.platform.http.problems import problem_from
+from greenroom.platform.http.request_parsing import decode_json
 from greenroom.presence.wire import Ephemeral
 from greenroom.realtime.actions import Realtime
+from greenroom.realtime.close_codes import CloseCode
+from greenroom.realtime.connection_watch import ConnectionWatch, watched_in
+from greenroom.realtime.feed_pages import render_page
 from greenroom.realtime.frames import (
     AckFrame,
     AuthFrame,
@@ -35,15 +41,12 @@ from greenroom.realtime.frames import (
     is_object,
     ref_of,
 )
-from greenroom.realtime.model import CloseCode
-from greenroom.realtime.pace import Pace
-from greenroom.realtime.watching import Watching, watched_in
 
 log = logging.getLogger("greenroom.realtime")
 
 
 class SocketQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """`watch` takes thread ids with commas between them."""
+    """`watch` takes thread ids separated by commas."""
 
     since: str | None = None
     ticket: str | None = None
@@ -82,14 +85,14 @@ class Connection:
         self._corr_id = call.corr_id
         query = call.query
         self._since = None if query.since is None else Cursor.parse(query.since)
-        self._watching = Watching(realtime.presence, self.user_id, self._tell)
+        self._watching = ConnectionWatch(realtime.presence, self.user_id, self._tell)
         self._wanted = watched_in(query.watch, realtime.limits)
-        self._pace = Pace(realtime.limits)
+        self._frame_limit = FrameLimit(realtime.limits)
         self._draining: asyncio.Task[None] | None = None
         self._is_new = True
 
     async def check(self) -> None:
-        """What is wrong is said before the connection opens."""
+        """Errors are answered before the connection opens."""
         self._realtime.streams.check_room()
         await self._watching.check(self._wanted)
 
@@ -98,13 +101,15 @@ class Connection:
         self._socket = socket
         realtime.streams.add(self)
         realtime.note_seen(self.user_id)
-        self._follower = realtime.feeds.follow(self.user_id, self._since, self._deliver)
+        self._follower = realtime.feeds.follow(
+            self.user_id, self._since, self._deliver, broken=self._end_broken
+        )
         try:
             if self._wanted:
                 await self._watching.watch(self._wanted)
             while (text := await socket.receive_text()) is not None:
                 await self._handle(text.encode())
-                # Who does not read the answers gets no more of them.
+                # Backpressure: no further frame is handled until the client reads its answers.
                 await socket.wait_writable()
         finally:
             self._follower.close()
@@ -124,15 +129,24 @@ class Connection:
         if self._is_new:
             self._is_new = False
             self._realtime.acknowledge_soon(self.user_id, self._since, changes)
-        views = self._views()
-        self._socket.write(encode(views.event(event)) for event in changes.events)
-        if self._socket.is_writable:
+        show = self._views(changes.files).event
+        page = render_page(changes, lambda event: encode(show(event)))
+        self._socket.write(page.events)
+        if page.failure is not None:
+            self._follower.end_broken(page.failure)
+        elif self._socket.is_writable:
             self._follower.done()
         else:
             self._draining = asyncio.create_task(self._drain())
 
+    def _end_broken(self, failure: Exception) -> None:
+        """Sends a problem document first, which has a corr_id to find the log entry by."""
+        broken = failure if isinstance(failure, Problem) else Unreadable()
+        self._socket.write([encode(self._refuse(broken, UNSET))])
+        self.end(CloseCode.UNREADABLE)
+
     async def _drain(self) -> None:
-        """Until this client has read, nothing more is read for it; and that has an end."""
+        """Wait until the client has read. Close the connection if it takes too long."""
         try:
             async with asyncio.timeout(self._realtime.limits.slow_reader_s):
                 await self._socket.wait_writable()
@@ -142,17 +156,17 @@ class Connection:
             self._follower.done()
 
     def _tell(self, event: Ephemeral) -> None:
-        """Who reads slowly can do without: the next one tells the present state."""
+        """Dropped for a slow client: a later event has the current state."""
         if self._socket.is_writable:
             self._socket.write([encode(event)])
 
-    def _views(self) -> Views:
-        return self._realtime.views(self.user_id)
+    def _views(self, files: Mapping[str, FileView] | None = None) -> Views:
+        return self._realtime.views(self.user_id, files)
 
     # From the client.
 
     async def _handle(self, raw: bytes) -> None:
-        if not self._pace.allows(asyncio.get_running_loop().time()):
+        if not self._frame_limit.allows(asyncio.get_running_loop().time()):
             self.end(CloseCode.TOO_MANY_FRAMES)
             return
         ref: str | UnsetType = UNSET
@@ -165,7 +179,7 @@ class Connection:
                 self.end(CloseCode.BAD_FRAME)
                 return
             answer = self._refuse(wrong, ref or ref_of(raw))
-        except Exception as error:  # noqa: BLE001 - answered in the one way that there is
+        except Exception as error:  # noqa: BLE001 - every error becomes an error frame
             answer = self._refuse(error, ref)
         if answer is not None:
             self._socket.write([encode(answer)])
@@ -195,9 +209,11 @@ class Connection:
             frame.thread_id,
             client_id=frame.client_id,
             body=frame.body,
+            attachments=[each.file_id for each in frame.attachments],
             reply_to=frame.reply_to,
         )
-        return SentFrame(self._views().message(sent.message), sent.is_repeat, ref)
+        files = await self._realtime.conversations.files_in(self.user_id, [sent.message])
+        return SentFrame(self._views(files).message(sent.message), sent.is_repeat, ref)
 
     async def _read(self, frame: ReadFrame, ref: str | UnsetType) -> DoneFrame:
         thread = await self._realtime.conversations.mark_read(
@@ -214,7 +230,7 @@ class Connection:
 
     def _refuse(self, error: Exception, ref: str | UnsetType) -> ErrorFrame:
         problem = problem_from(error)
-        if not isinstance(error, Problem):
+        if not isinstance(error, Problem) or isinstance(error, Unreadable):
             log.error(
                 "%s while handling a frame",
                 type(error).__qualname__,

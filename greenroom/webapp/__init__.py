@@ -1,1 +1,1 @@
-"""The web app: its built files, served from memory."""
+"""Serves the built files of the web app from memory."""

@@ -1,4 +1,4 @@
-"""The built files, read once: what is not in this list cannot be asked for."""
+"""Reads the built files of the web app into memory, once. Only these files are ever served."""
 
 import gzip
 import hashlib
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 BUILT = Path(__file__).parent / "static"
-"""Where `make web` puts what it builds; not in the repository."""
+"""The output folder of `make web`; not in the repository."""
 
 GZIP_LEVEL = 9
 _TYPES = {
@@ -26,7 +26,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A file as it goes out: plain or compressed, each under an ETag of its own."""
+    """The bytes of a file, plain or compressed, each with its own ETag."""
 
     body: bytes = field(repr=False)
     etag: str
@@ -38,7 +38,7 @@ class File:
     content_type: str
     plain: Form
     gzipped: Form | None
-    """None where compressing saves nothing."""
+    """None if compression saves nothing."""
 
     def form_for(self, accept_encoding: str | None) -> Form:
         if self.gzipped is not None and _takes_gzip(accept_encoding or ""):
@@ -47,12 +47,12 @@ class File:
 
 
 Files = Mapping[str, File]
-"""By their path inside the folder, with slashes."""
+"""By path relative to the folder, with slashes."""
 
 
 @cache
 def read_files(folder: Path) -> Files:
-    """All files of a folder, compressed once for each process; none where it is not there."""
+    """All files of a folder, read and compressed once per process; none if it is missing."""
     return {
         path.relative_to(folder).as_posix(): new_file(path.read_bytes(), path.suffix)
         for path in _files_of(folder)
@@ -60,7 +60,7 @@ def read_files(folder: Path) -> Files:
 
 
 def _files_of(folder: Path) -> Iterator[Path]:
-    # A link could lead out of the folder; builds make none.
+    # No symbolic links, which could lead out of the folder; the build makes none.
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path
@@ -68,7 +68,7 @@ def _files_of(folder: Path) -> Iterator[Path]:
 
 def new_file(body: bytes, suffix: str) -> File:
     digest = hashlib.sha256(body).hexdigest()[:32]
-    # Without a time in it, so that every process and every machine makes the same bytes.
+    # Without a timestamp, so that all processes and machines make the same bytes.
     short = gzip.compress(body, GZIP_LEVEL, mtime=0)
     gzipped = Form(short, f'"{digest}-gzip"', "gzip") if len(short) < len(body) else None
     content_type = _TYPES.get(suffix, "application/octet-stream")
@@ -76,7 +76,7 @@ def new_file(body: bytes, suffix: str) -> File:
 
 
 def _takes_gzip(accept_encoding: str) -> bool:
-    """RFC 9110: what is named counts for itself, `*` for the rest, and a weight of 0 means no."""
+    """RFC 9110: a named encoding counts for itself, `*` for the rest; weight 0 means no."""
     weights: dict[str, bool] = {}
     for each in accept_encoding.lower().split(","):
         name, *parameters = (part.strip() for part in each.split(";"))

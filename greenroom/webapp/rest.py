@@ -1,7 +1,7 @@
-"""The pages of the web app, and the script that puts its elements into other sites."""
+"""Endpoints of the web app's pages and assets, and of the embed script for other sites."""
 
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Handler, Who
-from greenroom.webapp.answering import (
+from greenroom.webapp.file_responses import (
     CHECK_EACH_TIME,
     SHARED,
     answer_asset,
@@ -12,37 +12,43 @@ from greenroom.webapp.files import Files
 
 TAG = "Web app"
 EMBED_KEPT = "public, max-age=300"
-"""The embed's name never changes, so a new one must arrive soon."""
+"""Short, because the name of the embed script never changes and a new version must arrive soon."""
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        # WebSockets of this host are 'self' too.
-        "connect-src 'self'",
-        # People's pictures are wherever their marketplace keeps them, but never in the clear.
-        "img-src 'self' https:",
-        "font-src 'self'",
-        "manifest-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types lit-html greenroom",
+
+def content_security_policy(blobs_origin: str | None) -> str:
+    """`blobs_origin` is where pages send and fetch files, if that is not this server."""
+    here = "'self'" if blobs_origin is None else f"'self' {blobs_origin}"
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            # WebSockets of this host are 'self' too.
+            f"connect-src {here}",
+            # Avatars are on any host of the marketplace, but only over HTTPS. What somebody is
+            # about to send is shown from the device itself.
+            f"img-src {here} https: blob:",
+            f"media-src {here} https: blob:",
+            "font-src 'self'",
+            "manifest-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types lit-html greenroom",
+        )
     )
-)
-_PAGE_HEADERS = {
-    "cache-control": CHECK_EACH_TIME,
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    # Whether pages of an allowed origin may read it depends on the origin, as for every call.
-    "vary": "Accept-Encoding, Origin",
-}
 
 
 class WebAppRest:
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, *, blobs_origin: str | None = None) -> None:
         self._files = files
+        self._page_headers = {
+            "cache-control": CHECK_EACH_TIME,
+            "content-security-policy": content_security_policy(blobs_origin),
+            # CORS headers depend on the origin, as for every call.
+            "vary": "Accept-Encoding, Origin",
+        }
 
     def endpoints(self) -> list[Endpoint]:
         return [
@@ -60,11 +66,11 @@ class WebAppRest:
         return self._index(call)
 
     async def show_thread_page(self, call: Call) -> Answer:
-        """For every id: whether there is such a thread is told to those who have a token."""
+        """The same page for every id: only callers with a token learn whether the thread exists."""
         return self._index(call)
 
     def _index(self, call: Call) -> Answer:
-        return answer_file(call, find_file(self._files, "index.html"), _PAGE_HEADERS)
+        return answer_file(call, find_file(self._files, "index.html"), self._page_headers)
 
     async def get_app_asset(self, call: Call) -> Answer:
         return answer_asset(call, self._files)

@@ -1,4 +1,4 @@
-"""Who is calling, what the backend says about people, and its keys; against PostgreSQL."""
+"""Authentication, users and API keys, against PostgreSQL."""
 
 import asyncio
 import itertools
@@ -11,13 +11,13 @@ import pytest
 
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.model import UserChanges
+from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
-from greenroom.accounts.store_postgres import PostgresAccountStore
 from greenroom.kernel.errors import InvalidRequest, NotFound, Unauthenticated, UserNotFound
 from greenroom.kernel.ids import system_randomness
 from greenroom.kernel.limits import Limits
-from greenroom.platform.auth import TokenVerifier, sign_token
 from greenroom.platform.http.app import HttpApp
+from greenroom.platform.tokens.verifying import TokenVerifier, sign_token
 
 SECRET = b"a secret that only the backend knows"
 START_MS = 1_800_000_000_007
@@ -62,8 +62,10 @@ def make_accounts(pool: asyncpg.Pool, clock: Time, limits: Limits | None = None)
     )
 
 
-def bearer(clock: Time, user_id: str, desk: str | None = None) -> str:
-    return "Bearer " + sign_token(SECRET, user_id, clock=clock, ttl_s=600, desk=desk)
+def bearer(clock: Time, user_id: str, operator_role: str | None = None) -> str:
+    return "Bearer " + sign_token(
+        SECRET, user_id, clock=clock, ttl_s=600, operator_role=operator_role
+    )
 
 
 class NoDatabase:
@@ -79,8 +81,8 @@ class TestPeople:
     ) -> None:
         with pytest.raises(UserNotFound):
             await accounts.require_users([ada])
-        caller = await accounts.authenticate(bearer(clock, ada, desk="trust"))
-        assert (caller.kind, caller.user_id, caller.desk) == ("person", ada, "trust")
+        caller = await accounts.authenticate(bearer(clock, ada, operator_role="trust"))
+        assert (caller.kind, caller.user_id, caller.operator_role) == ("person", ada, "trust")
         assert caller.expires_at == (clock.now_ms // 1000 + 600) * 1000
         await accounts.require_users([ada])
 
@@ -235,20 +237,20 @@ class TestRest:
         created = await client.put(f"/v1/users/{ada}", json=whole)
         assert created.status_code == 201
         times = dict.fromkeys(("created_at", "updated_at"), "2027-01-15T08:00:00.007Z")
-        assert created.json() == {"user_id": ada, **whole, **times}
+        assert created.json() == {"user": {"user_id": ada, **whole, **times}}
 
         clock.now_ms += 1000
         given = {"avatar_url": None, "timezone": None, "locale": None, "verified": False}
         changed = await client.put(f"/v1/users/{ada}", json=given)
         assert changed.status_code == 200
         times["updated_at"] = "2027-01-15T08:00:01.007Z"
-        assert changed.json() == {"user_id": ada, **whole, **given, **times}
+        assert changed.json() == {"user": {"user_id": ada, **whole, **given, **times}}
 
     async def test_me_is_the_person_of_the_token(
         self, client: httpx.AsyncClient, clock: Time, ada: str
     ) -> None:
         me = await client.get("/v1/me", headers={"Authorization": bearer(clock, ada)})
-        assert (me.status_code, me.json()["user_id"]) == (200, ada)
+        assert (me.status_code, me.json()["user"]["user_id"]) == (200, ada)
 
     async def test_each_call_has_its_own_kind_of_caller(
         self, client: httpx.AsyncClient, clock: Time, ada: str

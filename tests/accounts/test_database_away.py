@@ -1,4 +1,4 @@
-"""A database that is away is `UNAVAILABLE`; a mistake of ours is not."""
+"""A database that cannot be reached is `UNAVAILABLE`; a programming error is not."""
 
 import socket
 
@@ -6,14 +6,15 @@ import asyncpg
 import pytest
 
 from greenroom.kernel.errors import Unavailable, UserNotFound
-from greenroom.platform.postgres import open_pool, unavailable_on_failure
+from greenroom.platform.postgres.connecting import UnreachableError
+from greenroom.platform.postgres.pool import open_pool, unavailable_on_failure
 
 
 async def test_nobody_listens() -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         url = f"postgresql://nobody@127.0.0.1:{unheard.getsockname()[1]}/none"
-        with pytest.raises(Unavailable):
+        with pytest.raises(UnreachableError):
             await open_pool(url, min_size=1, max_size=1, statement_timeout_ms=1000)
 
 

@@ -1,4 +1,4 @@
-"""What a person's fields may hold."""
+"""The checks of a user's fields."""
 
 import unicodedata
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from greenroom.bookings.signatures import HEADER, sign
-from greenroom.contract import payments_secret
+from greenroom.bookings.money.provider import Outcome
+from greenroom.bookings.money.settling import Settling
+from greenroom.bookings.money.webhook_signatures import HEADER, sign
+from greenroom.bootstrap_contract import payments_secret
+from tests.support.api import Json
 
 from .matrix import MISSING, Entry, Request, Scene, missing, of, of_thread
-
-if TYPE_CHECKING:
-    from conftest import Json
 
 SHA256 = "ab" * 32
 
@@ -56,12 +56,44 @@ async def cancel(scene: Scene) -> None:
     assert (await scene.api.backend.post(path, {})).status_code == 200
 
 
+async def dispute(scene: Scene) -> None:
+    """Bob says that the work is done, and Ann, who is the buyer, that it is not."""
+    await confirm(scene)
+    done = {"type": "complete", "payload": {"kind": "milestone"}}
+    answer = await scene.bob.post(f"/v1/threads/{scene.thread_id}/cards", done)
+    assert answer.status_code == 201, answer.text
+    path, body = f"/v1/cards/{answer.json()['card']['id']}/dispute", {"version": 1, "reason": "No"}
+    assert (await scene.ann.post(path, body)).status_code == 200
+
+
+async def end_dispute(scene: Scene) -> None:
+    path = f"/v1/bookings/{scene.ids['booking_id']}/complete"
+    assert (await scene.api.backend.call("POST", path)).status_code == 200
+
+
 async def take_the_time(scene: Scene) -> None:
     """Bob has another booking at the same time, with Dora."""
     start = {"buyer": scene.dora.id, "thread_id": None}
     answer = await scene.api.backend.post("/v1/bookings", {**new_booking(scene), **start})
     path = f"/v1/bookings/{answer.json()['booking']['id']}/confirm"
     assert (await scene.api.backend.call("POST", path)).status_code == 200
+
+
+async def fail_a_refund(scene: Scene) -> None:
+    """Of a booking that was paid and is cancelled."""
+    await propose(scene)
+    contract, path = scene.api.rooms.contract, f"/v1/bookings/{scene.ids['booking_id']}"
+    answer = await scene.api.backend.call("POST", f"{path}/confirm")
+    assert answer.json()["booking"]["state"] == "confirmed", answer.text
+    await cancel(scene)
+    payment_id = await contract.transactions.pool.fetchval(
+        "select payment_id from payment where group_id = $1 and operation = 'refund'",
+        scene.ids["booking_id"],
+    )
+    await Settling(contract.transactions).settle(
+        payment_id, Outcome("failed", None, "account_closed")
+    )
+    scene.ids["payment_id"] = payment_id
 
 
 def a_document(scene: Scene) -> Json:
@@ -71,7 +103,8 @@ def a_document(scene: Scene) -> Json:
 async def add_document(scene: Scene) -> None:
     await confirm(scene)
     path = f"/v1/bookings/{scene.ids['booking_id']}/documents"
-    scene.ids["document_id"] = (await scene.api.backend.post(path, a_document(scene))).json()["id"]
+    answer = await scene.api.backend.post(path, a_document(scene))
+    scene.ids["document_id"] = answer.json()["document"]["id"]
 
 
 def a_manifest(_: Scene) -> Json:
@@ -82,7 +115,8 @@ def a_manifest(_: Scene) -> Json:
 async def add_manifest(scene: Scene) -> None:
     await confirm(scene)
     path = f"/v1/threads/{scene.thread_id}/manifests"
-    scene.ids["manifest_id"] = (await scene.ann.post(path, a_manifest(scene))).json()["id"]
+    answer = await scene.ann.post(path, a_manifest(scene))
+    scene.ids["manifest_id"] = answer.json()["manifest"]["id"]
 
 
 def a_card(**payload: Any) -> Json:
@@ -102,7 +136,7 @@ async def let_it_expire(scene: Scene) -> None:
 
 
 async def make_calendar(scene: Scene) -> None:
-    url = (await scene.ann.call("POST", "/v1/me/calendar")).json()["url"]
+    url = (await scene.ann.call("POST", "/v1/me/calendar")).json()["calendar"]["url"]
     scene.ids["secret_file"] = url.rpartition("/")[2]
 
 
@@ -127,7 +161,7 @@ CONTRACT: dict[str, Entry] = {
         status=201,
         repeated=409,
         wrong=lambda s: Request(json=new_booking(s)),
-        code="ACTION_INVALID_STATE",
+        code="ACTION_CONFLICT",
         spoil=promote,
         other=lambda _: {"currency": "USD"},
     ),
@@ -149,11 +183,33 @@ CONTRACT: dict[str, Entry] = {
         other=lambda _: {"by": "buyer"},
         prepare=confirm,
     ),
+    "complete_booking": Entry(
+        lambda s: of(s, "booking_id"),
+        repeated=409,
+        wrong=lambda s: of(s, "booking_id"),
+        code="ACTION_INVALID_STATE",
+        spoil=end_dispute,
+        elsewhere={"booking_id": MISSING["booking_id"]},
+        prepare=dispute,
+    ),
     "get_booking": Entry(
         lambda s: of(s, "booking_id"),
         wrong=missing("booking_id"),
         code="NOT_FOUND",
         prepare=propose,
+    ),
+    "list_payments": Entry(
+        lambda _: Request(),
+        wrong=lambda _: Request(query={"state": "paid"}),
+        code="INVALID_REQUEST",
+        prepare=fail_a_refund,
+    ),
+    "retry_payment": Entry(
+        lambda s: of(s, "payment_id"),
+        wrong=missing("payment_id"),
+        code="NOT_FOUND",
+        elsewhere={"payment_id": MISSING["payment_id"]},
+        prepare=fail_a_refund,
     ),
     "add_document": Entry(
         lambda s: of(s, "booking_id", json=a_document(s)),
@@ -178,6 +234,9 @@ CONTRACT: dict[str, Entry] = {
         code="NOT_FOUND",
         other=lambda s: {"leg_id": s.ids["leg_file"].removesuffix(".ics")},
         prepare=confirm,
+    ),
+    "list_manifests": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=add_manifest
     ),
     "get_manifest": Entry(
         lambda s: of(s, "manifest_id"),
@@ -234,6 +293,9 @@ CONTRACT: dict[str, Entry] = {
     ),
     "get_panel_expenses": Entry(
         of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=confirm
+    ),
+    "get_panel_files": Entry(
+        of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=add_manifest
     ),
     "get_panel_docs": Entry(
         of_thread, wrong=missing("thread_id"), code="THREAD_NOT_FOUND", prepare=add_document

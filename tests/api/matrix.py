@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 MISSING = {
@@ -18,6 +17,9 @@ MISSING = {
     "document_id": "doc_019e33c9ac00zzzzzzzzzzzzzz",
     "manifest_id": "man_019e33c9ac00zzzzzzzzzzzzzz",
     "card_id": "crd_019e33c9ac00zzzzzzzzzzzzzz",
+    "payment_id": "pay_019e33c9ac00zzzzzzzzzzzzzz",
+    "upload_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
+    "file_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
     "leg_file": "leg_019e33c9ac00zzzzzzzzzzzzzz.ics",
 }
 """What is not there, by the parameter of the path that names it."""
@@ -25,7 +27,8 @@ MISSING = {
 
 @dataclass
 class Scene:
-    """Ann wrote to Bob; Carl has nothing to do with it, Dora is known to the marketplace."""
+    """Ann wrote to Bob; Carl has nothing to do with it, Dora is known to the marketplace, and Olga
+    is an operator of trust and safety."""
 
     api: Api
     pool: asyncpg.Pool
@@ -33,6 +36,7 @@ class Scene:
     bob: Person
     carl: Person
     dora: Person
+    olga: Person
     thread_id: str
     message_id: str
     ids: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The product's own OpenAPI document, read by those who are stricter than we are."""
+"""The OpenAPI document passes strict validators and client generators."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-if TYPE_CHECKING:
-    from conftest import Api
+from tests.support.api import Api
 
 pytestmark = pytest.mark.parametrize("conversations", ["postgres"], indirect=True, scope="module")
 

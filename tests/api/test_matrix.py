@@ -5,34 +5,44 @@ A call without an entry in `TABLE` fails here, and so does an entry without a ca
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from greenroom.conversations.records_dynamodb import Change
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.dynamodb.changes.change import Change
+from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.kernel.limits import Limits
+from tests.support import command
+from tests.support.api import Api, Client, Json
 
 from .contract_calls import CONTRACT, promote
+from .file_calls import FILES
 from .matrix import MISSING, NOWHERE, Entry, Request, Scene, of_thread
-
-if TYPE_CHECKING:
-    from conftest import Api, Client, Json
+from .moments import watching
 
 NOBODY = "msg_019e33c9ac00zzzzzzzzzzzzzz"
-PERSON: Json = {"person": []}
-BACKEND: Json = {"backend": []}
 WITHOUT_KEY = {
     *("simple_upload_file", "issue_ticket", "acknowledge", "renew_stream"),
-    *("make_calendar", "take_payment_event"),
+    *("make_calendar", "take_payment_event", "complete_upload", "reveal_file"),
 }
 """POST calls that change nothing, only ever move forward, or are known by what they say, and so
 take no Idempotency-Key."""
-PASSES_OVER_UNKNOWN_FIELDS = {"take_payment_event"}
+SEVERAL_MOMENTS = {
+    *("sync", "stream_events", "simple_list"),
+    *("get_upload", "get_file", "list_files", "get_panel_files"),
+}
+"""Calls whose parts may be of several moments. Events: each is about one thing, and what changes
+while they are filled in comes with an event of its own. The polling API's list: marks are read
+before the messages, so that a status can be behind for one poll and is never ahead. A file is of
+one moment; whether the viewer may see its place is asked apart, where the place is kept. The files
+tab: cards and manifests are of one moment, and each file as it is when it is shown."""
+PASSES_OVER_UNKNOWN = {"take_payment_event"}
 MOST_PARTICIPANTS = 5
 
 
@@ -208,6 +218,11 @@ TABLE: dict[str, Entry] = {
         code="USER_NOT_FOUND",
         other=lambda s: {"user_id": s.dora.id},
     ),
+    "list_blocks": Entry(
+        lambda _: Request(query={"limit": "10"}),
+        wrong=lambda _: Request(query={"cursor": "guess"}),
+        code="INVALID_REQUEST",
+    ),
     "unblock_user": Entry(lambda s: Request({"user_id": s.bob.id}), status=204, repeated=204),
     "simple_send": Entry(
         simple_message,
@@ -231,16 +246,33 @@ TABLE: dict[str, Entry] = {
         other=lambda s: {"conversationId": s.thread_id},
     ),
     "simple_upload_file": Entry(
-        simple_upload, status=501, repeated=501, wrong=simple_upload, code="NOT_IMPLEMENTED"
+        simple_upload,
+        status=201,
+        repeated=201,
+        wrong=lambda _: Request(json={"fileName": "a", "contentType": "image/png", "size": 2**30}),
+        code="ATTACHMENT_TOO_LARGE",
     ),
     **CONTRACT,
+    **FILES,
     "put_user": Entry(
         lambda s: Request({"user_id": f"new.{s.ann.id}"}, {"display_name": "New"}),
         status=201,
         wrong=lambda s: Request({"user_id": s.ann.id}, {"timezone": "Atlantis"}),
         code="INVALID_REQUEST",
     ),
+    "get_user": Entry(
+        lambda s: Request({"user_id": s.bob.id}),
+        wrong=lambda _: Request({"user_id": "nobody"}),
+        code="USER_NOT_FOUND",
+    ),
     "get_me": Entry(lambda _: Request()),
+    "get_preferences": Entry(lambda _: Request()),
+    "put_preferences": Entry(
+        lambda _: Request(json={"preferences": {"safe_mode": False}}),
+        wrong=lambda _: Request(json={"preferences": {"safe_mode": None}}),
+        code="INVALID_REQUEST",
+    ),
+    "get_limits": Entry(lambda _: Request()),
     "get_healthz": Entry(lambda _: Request()),
     "get_readyz": Entry(lambda _: Request()),
     "get_metrics": Entry(lambda _: Request()),
@@ -267,10 +299,26 @@ class Operation:
     def takes_key(self) -> bool:
         return any(each["name"] == "Idempotency-Key" for each in self.about.get("parameters", ()))
 
+    @property
+    def takes_json(self) -> bool:
+        return "requestBody" in self.about
+
+    @property
+    def admitted(self) -> set[str]:
+        """The kinds of callers who may make it; nobody: everybody may."""
+        return {kind for each in self.about["security"] for kind in each}
+
+    @property
+    def named(self) -> list[str]:
+        """The parameters of its path that name what may be missing."""
+        return [name for name in MISSING if f"{{{name}}}" in self.path]
+
     def caller(self, scene: Scene) -> Client:
         if not self.about["security"]:
             return scene.api.anonymous
-        return scene.ann if PERSON in self.about["security"] else scene.api.backend
+        if self.about["tags"] == ["Desk"]:
+            return scene.olga
+        return scene.ann if "person" in self.admitted else scene.api.backend
 
     async def call(
         self, caller: Client, request: Request, key: str | None = None
@@ -313,23 +361,36 @@ class Operation:
             assert f"`{answer.json()['code']}`" in documented["description"]
 
 
+DOCUMENT: Json = command.run("openapi", given={}).json()
+"""The reference, read before any test so that it is known which cases apply."""
+OPERATIONS = {
+    about["operationId"]: Operation(DOCUMENT, about["operationId"])
+    for methods in DOCUMENT["paths"].values()
+    for about in methods.values()
+}
+ON_ONE_STORE = pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
+"""For what is decided before any store is asked."""
+
+
+def calls(applies: Callable[[Operation, Entry], bool]) -> pytest.MarkDecorator:
+    """The calls for which a test says something."""
+    both = [(name, OPERATIONS.get(name), entry) for name, entry in TABLE.items()]
+    names = [name for name, operation, entry in both if operation and applies(operation, entry)]
+    return pytest.mark.parametrize("name", names)
+
+
 @pytest.fixture(scope="module")
 def limits(limits: Limits) -> Limits:
     return replace(limits, participants=MOST_PARTICIPANTS)
 
 
-@pytest.fixture(scope="module")
-async def document(api: Api) -> Json:
-    body: Json = (await api.anonymous.get("/openapi.json")).json()
-    return body
-
-
 @pytest.fixture
 async def scene(api: Api, pool: asyncpg.Pool, entry: Entry) -> Scene:
     ann, bob, carl, dora = await api.people("ann", "bob", "carl", "dora")
+    olga = api.person(ann.id.replace("ann", "olga"), operator_role="trust")
     started = await ann.start(bob)
     thread_id, message_id = started["thread"]["id"], started["message"]["id"]
-    made = Scene(api, pool, ann, bob, carl, dora, thread_id, message_id)
+    made = Scene(api, pool, ann, bob, carl, dora, olga, thread_id, message_id)
     if entry.prepare is not None:
         await entry.prepare(made)
     return made
@@ -347,32 +408,35 @@ def entry(name: str) -> Entry:
 
 
 @pytest.fixture
-def operation(document: Json, name: str) -> Operation:
-    return Operation(document, name)
+def operation(name: str) -> Operation:
+    return OPERATIONS[name]
 
 
-def test_every_call_has_an_entry_and_every_entry_a_call(document: Json) -> None:
-    documented = {
-        about["operationId"] for methods in document["paths"].values() for about in methods.values()
-    }
-    assert documented == set(TABLE)
+@ON_ONE_STORE
+async def test_the_reference_is_the_one_that_is_served(api: Api) -> None:
+    assert (await api.anonymous.get("/openapi.json")).json() == DOCUMENT
 
 
-def test_every_call_that_may_meet_a_wrong_state_has_one(document: Json) -> None:
+def test_every_call_has_an_entry_and_every_entry_a_call() -> None:
+    assert set(OPERATIONS) == set(TABLE)
+
+
+def test_every_call_that_may_meet_a_wrong_state_has_one() -> None:
     without = {name for name, entry in TABLE.items() if entry.wrong is None}
-    anyone = {name for name in TABLE if not Operation(document, name).about["security"]}
+    anyone = {name for name, each in OPERATIONS.items() if not each.about["security"]}
     assert without - anyone == {
-        *("get_me", "unblock_user", "simple_conversations"),
+        *("get_me", "get_preferences", "get_limits", "unblock_user", "simple_conversations"),
         *("issue_ticket", "renew_stream", "make_calendar"),
     }
 
 
-def test_every_post_takes_an_idempotency_key(document: Json) -> None:
-    operations = [Operation(document, name) for name in TABLE]
-    without = {each.name for each in operations if each.method == "POST" and not each.takes_key}
+def test_every_post_takes_an_idempotency_key() -> None:
+    posts = [each for each in OPERATIONS.values() if each.method == "POST"]
+    without = {each.name for each in posts if not each.takes_key}
     assert without == WITHOUT_KEY
 
 
+@ON_ONE_STORE
 async def test_anonymous(operation: Operation, entry: Entry, scene: Scene) -> None:
     answer = await operation.call(scene.api.anonymous, entry.valid(scene))
     if not operation.about["security"]:
@@ -382,26 +446,24 @@ async def test_anonymous(operation: Operation, entry: Entry, scene: Scene) -> No
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
+@ON_ONE_STORE
+@calls(lambda operation, _: len(operation.admitted) == 1)
 async def test_wrong_kind_of_caller(operation: Operation, entry: Entry, scene: Scene) -> None:
     wrong = {"person": scene.api.backend, "backend": scene.ann}
-    admitted = {kind for each in operation.about["security"] for kind in each}
-    if len(admitted) == 1:
-        [kind] = admitted
-        refusal = await operation.refusal(wrong[kind], entry.valid(scene))
-        assert refusal == (403, "FORBIDDEN")
+    [kind] = operation.admitted
+    refusal = await operation.refusal(wrong[kind], entry.valid(scene))
+    assert refusal == (403, "FORBIDDEN")
 
 
+@calls(lambda operation, _: bool(operation.named) and "person" in operation.admitted)
 async def test_outsider_cannot_tell_what_is_there_from_nothing(
     operation: Operation, entry: Entry, scene: Scene
 ) -> None:
-    named = [name for name in MISSING if f"{{{name}}}" in operation.path]
-    if not named or PERSON not in operation.about["security"]:
-        return
     request = entry.valid(scene)
-    elsewhere = {**request.path, **{name: MISSING[name] for name in named}}
+    elsewhere = {**request.path, **{name: MISSING[name] for name in operation.named}}
     there = await operation.call(scene.carl, request)
     nowhere = await operation.call(scene.carl, replace(request, path=elsewhere))
-    code = "THREAD_NOT_FOUND" if "thread_id" in named else "NOT_FOUND"
+    code = "THREAD_NOT_FOUND" if "thread_id" in operation.named else "NOT_FOUND"
     assert (there.status_code, there.json()["code"]) == (404, code)
     assert {**there.json(), "corr_id": ""} == {**nowhere.json(), "corr_id": ""}
     volatile = ("x-correlation-id", "content-length")
@@ -415,32 +477,45 @@ async def test_member(operation: Operation, entry: Entry, scene: Scene) -> None:
     assert answer.status_code == entry.status
 
 
+@calls(lambda operation, _: operation.method == "GET" and operation.name not in SEVERAL_MOMENTS)
+async def test_a_read_is_of_one_moment(
+    operation: Operation, entry: Entry, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several statements in a row each may see what the others do not."""
+    request = entry.valid(scene)
+    with watching(monkeypatch) as watch:
+        await operation.call(operation.caller(scene), request)
+    assert len(set(map(id, watch.moments))) <= 1, f"{operation.name} read several moments"
+
+
+@calls(lambda operation, _: operation.admitted >= {"person", "backend"})
 async def test_backend_where_both_may_call(
     operation: Operation, entry: Entry, scene: Scene
 ) -> None:
-    if PERSON in operation.about["security"] and BACKEND in operation.about["security"]:
-        request = entry.valid(scene)
-        if request.path.get("user_id") == "me":
-            request.path["user_id"] = scene.bob.id
-        answer = await operation.call(scene.api.backend, request)
-        assert answer.status_code == entry.status
+    request = entry.valid(scene)
+    if request.path.get("user_id") == "me":
+        request.path["user_id"] = scene.bob.id
+    answer = await operation.call(scene.api.backend, request)
+    assert answer.status_code == entry.status
 
 
+@calls(lambda _, entry: entry.wrong is not None)
 async def test_wrong_state(operation: Operation, entry: Entry, scene: Scene) -> None:
-    if entry.wrong is None:
-        return
+    assert entry.wrong is not None
     if entry.spoil is not None:
         await entry.spoil(scene)
     _, code = await operation.refusal(operation.caller(scene), entry.wrong(scene))
     assert code == entry.code
 
 
+@ON_ONE_STORE
+@calls(lambda operation, _: operation.takes_json and operation.name not in PASSES_OVER_UNKNOWN)
 async def test_body_with_an_unknown_field(operation: Operation, entry: Entry, scene: Scene) -> None:
     request = entry.valid(scene)
-    if request.json is not None and operation.name not in PASSES_OVER_UNKNOWN_FIELDS:
-        misspelt = replace(request, json={**request.json, "bdoy": "Hello"})
-        refusal = await operation.refusal(operation.caller(scene), misspelt)
-        assert refusal == entry.misspelt
+    assert request.json is not None
+    misspelt = replace(request, json={**request.json, "bdoy": "Hello"})
+    refusal = await operation.refusal(operation.caller(scene), misspelt)
+    assert refusal == entry.misspelt
 
 
 async def test_repeat(operation: Operation, entry: Entry, scene: Scene) -> None:
@@ -449,16 +524,15 @@ async def test_repeat(operation: Operation, entry: Entry, scene: Scene) -> None:
     assert (await operation.call(caller, request)).status_code == entry.repeated
 
 
+@calls(lambda operation, _: operation.takes_key)
 async def test_repeat_under_a_key(operation: Operation, entry: Entry, scene: Scene) -> None:
-    if not operation.takes_key:
-        return
     caller, request = operation.caller(scene), entry.valid(scene)
     first = await operation.call(caller, request, key="k 1")
     again = await operation.call(caller, request, key="k 1")
     # A send's key stands for its message, which may have changed since; the rest is kept whole.
     is_send = operation.name in ("send_message", "simple_send")
     assert again.status_code == (200 if is_send else first.status_code)
-    assert kept_of(operation, again) == kept_of(operation, first)
+    assert json_of(again) == json_of(first)
     if entry.elsewhere is not None:
         changed = replace(request, path=entry.elsewhere)
     else:
@@ -467,12 +541,50 @@ async def test_repeat_under_a_key(operation: Operation, entry: Entry, scene: Sce
     assert (mismatch.status_code, mismatch.json()["code"]) == (422, "IDEMPOTENCY_MISMATCH")
 
 
-def kept_of(operation: Operation, answer: httpx.Response) -> Any:
-    """A card's answer is kept before its thread has it, where that is kept elsewhere."""
-    if operation.name != "create_card":
-        return answer.content
-    made = answer.json()
-    for place in ("id", "seq", "created_at"):
-        del made["message"][place]
-    del made["card"]["message_id"], made["message"]["card"]["message_id"]
-    return made
+@calls(lambda operation, _: operation.method != "GET")
+async def test_an_answer_is_the_same_on_both_stores(
+    operation: Operation, entry: Entry, scene: Scene, conversations: str
+) -> None:
+    """But for names and times of its own: field by field, and null on both what is so on one."""
+    answer = await operation.call(operation.caller(scene), entry.valid(scene), key="k 1")
+    _ANSWERS[conversations, operation.name] = answer.status_code, without_names(json_of(answer))
+    assert len({str(_ANSWERS.get((each, operation.name))) for each in STORES} - {"None"}) == 1, [
+        _ANSWERS.get((each, operation.name)) for each in STORES
+    ]
+
+
+STORES = ("postgres", "dynamodb")
+_ANSWERS: dict[tuple[str, str], tuple[int, Any]] = {}
+"""What each call has answered on each store: those of the first wait for the second's."""
+
+_ID = re.compile(r"\b([a-z]{2,7})_[0-9a-z]{26}\b")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_PERSON = re.compile(r"(ann|bob|carl|dora)\.\d+")
+_SIMPLE_ID = re.compile(r"\bmessage_\d+_[0-9a-z]+")
+_OWN = ("ticket", "url", "uploadUrl", "sync_cursor", "cursor", "secret")
+"""Fields whose values are secrets, or places in one's own feed."""
+
+
+def without_names(value: Any, field: str = "") -> Any:
+    if isinstance(value, dict):
+        return {_nameless(name): without_names(value[name], name) for name in sorted(value)}
+    if isinstance(value, list):
+        return [without_names(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    return "<own>" if field in _OWN else _nameless(value)
+
+
+def _nameless(text: str) -> str:
+    for pattern, instead in (
+        (_ID, r"<\1>"),
+        (_TIME, "<time>"),
+        (_SIMPLE_ID, "<message>"),
+        (_PERSON, r"<\1>"),
+    ):
+        text = pattern.sub(instead, text)
+    return text
+
+
+def json_of(answer: httpx.Response) -> Any:
+    return answer.json() if answer.content else None

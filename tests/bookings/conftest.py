@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
+from tests.support.clock import FakeClock
 
 from .stage import Stage
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Calendars as other programs read them."""
+"""Calendar files, read by another program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from icalendar import Calendar
 
-from greenroom.bookings.calendar import LINE_OCTETS, fold, write_calendar
-from greenroom.bookings.deeds import Deed
+from greenroom.bookings.calendars.ics import LINE_OCTETS, fold, write_calendar
 from greenroom.bookings.legs import move_leg
 from greenroom.bookings.model import Group, Leg, LegState
+from greenroom.bookings.transactions import ContractTransaction
 from greenroom.conversations.model import normalise_label
 from greenroom.kernel.errors import NotFound
+from tests.support.clock import HOUR_MS
 
-from .stage import HOUR_MS, Stage
+from .stage import Stage
 
 LEG = Leg(
     "leg_1", "lbg_1", 0, "talent", "bob", "Shoot", LegState.CONFIRMED, 1_800_000_000_000,
@@ -94,9 +95,9 @@ async def test_a_moved_or_cancelled_leg_tells_calendars_so(stage: Stage) -> None
     group, leg = await stage.confirmed()
     name = f"{leg.leg_id}.ics"
 
-    async def move(deed: Deed, group: Group, leg: Leg) -> Leg:
+    async def move(tx: ContractTransaction, group: Group, leg: Leg) -> Leg:
         times = leg.start_ms + HOUR_MS, leg.end_ms + HOUR_MS
-        return await move_leg(deed, leg, *times, actor=None, role="server", act="move")
+        return await move_leg(tx, leg, *times, actor=None, role="server", act="move")
 
     async def event() -> tuple[int, str]:
         written = await stage.bookings.calendars.leg_file(leg.seller, name)

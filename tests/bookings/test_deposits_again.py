@@ -1,4 +1,4 @@
-"""A booking that is confirmed again holds a deposit of its own, whatever becomes of the first."""
+"""A booking that is confirmed again holds a new deposit, whatever happened to the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and manifests: who makes, reads and signs them."""
+"""Documents and manifests: who may create, read and sign them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import asyncpg
 import msgspec
 import pytest
 
-from greenroom.bookings.deeds import Deed
-from greenroom.bookings.documents import (
+from greenroom.bookings.documents.actions import (
     Document,
     NewDocument,
     decline_document,
     expire_document,
     sign_document,
 )
-from greenroom.bookings.manifests import Item, check_items
+from greenroom.bookings.documents.manifests import Item, check_items
 from greenroom.bookings.model import Group
+from greenroom.bookings.transactions import ContractTransaction
 from greenroom.kernel.errors import (
     ActionConflict,
     ActionInvalidState,
@@ -26,8 +26,9 @@ from greenroom.kernel.errors import (
     NotFound,
     ThreadNotFound,
 )
+from tests.support.bookings import made
 
-from .stage import Stage, made
+from .stage import Stage
 
 SHA = hashlib.sha256(b"contract").hexdigest()
 ITEM = Item("final.zip", 1_000_000, SHA, "https://files.example.com/final.zip")
@@ -41,8 +42,8 @@ async def _added(stage: Stage) -> tuple[Group, Document]:
 
 def _sign(
     document: Document, user_id: str, sha256: str = SHA
-) -> Callable[[Deed], Awaitable[Document]]:
-    return lambda deed: sign_document(deed, document.document_id, user_id, sha256)
+) -> Callable[[ContractTransaction], Awaitable[Document]]:
+    return lambda tx: sign_document(tx, document.document_id, user_id, sha256)
 
 
 async def test_a_document_is_signed_when_all_its_signers_have_signed(stage: Stage) -> None:
@@ -77,17 +78,17 @@ async def test_a_signature_under_something_else_is_refused(stage: Stage) -> None
     with pytest.raises(ActionInvalidState):
         await stage.do(_sign(document, "somebody-else"))
     with pytest.raises(NotFound):
-        await stage.do(lambda deed: sign_document(deed, "doc_x", buyer, SHA))
+        await stage.do(lambda tx: sign_document(tx, "doc_x", buyer, SHA))
 
 
 async def test_one_who_declines_ends_it_for_all(stage: Stage) -> None:
     _, document = await _added(stage)
     buyer, seller = (signer.user_id for signer in document.signers)
-    declined = await stage.do(lambda deed: decline_document(deed, document.document_id, buyer))
+    declined = await stage.do(lambda tx: decline_document(tx, document.document_id, buyer))
     assert declined.state == "declined"
     with pytest.raises(ActionInvalidState):
         await stage.do(_sign(document, seller))
-    expired = await stage.do(lambda deed: expire_document(deed, document.document_id))
+    expired = await stage.do(lambda tx: expire_document(tx, document.document_id))
     assert expired.state == "declined"
 
 
@@ -95,7 +96,7 @@ async def test_an_expired_document_is_not_signed(stage: Stage) -> None:
     _, document = await _added(stage)
     buyer, seller = (signer.user_id for signer in document.signers)
     await stage.do(_sign(document, buyer))
-    expired = await stage.do(lambda deed: expire_document(deed, document.document_id))
+    expired = await stage.do(lambda tx: expire_document(tx, document.document_id))
     assert (expired.state, expired.version) == ("expired", 3)
     with pytest.raises(ActionInvalidState):
         await stage.do(_sign(document, seller))

@@ -1,17 +1,18 @@
-"""A booking from its proposal to its end, and where the money is meanwhile."""
+"""A booking from its proposal to its end, with the balances at each stage."""
 
 from __future__ import annotations
 
 import pytest
 
-from greenroom.bookings.deeds import Deed
 from greenroom.bookings.ending import complete_leg
 from greenroom.bookings.legs import move_leg
 from greenroom.bookings.model import Group, GroupState, Leg, LegState
-from greenroom.bookings.payments import Outcome
+from greenroom.bookings.money.provider import Outcome
+from greenroom.bookings.transactions import ContractTransaction
 from greenroom.kernel.errors import ActionConflict, ActionInvalidState, NotFound, UserNotFound
+from tests.support.clock import DAY_MS
 
-from .stage import DAY_MS, Stage
+from .stage import Stage
 
 
 async def test_a_booking_is_proposed_confirmed_begun_completed_and_paid_out(stage: Stage) -> None:
@@ -54,8 +55,8 @@ async def test_a_booking_is_proposed_confirmed_begun_completed_and_paid_out(stag
         assert balance.deposit_held_cents == 0
 
 
-async def _complete(deed: Deed, group: Group, leg: Leg) -> Group:
-    return await complete_leg(deed, group, leg, actor=group.buyer, role="buyer")
+async def _complete(tx: ContractTransaction, group: Group, leg: Leg) -> Group:
+    return await complete_leg(tx, group, leg, actor=group.buyer, role="buyer")
 
 
 async def test_every_change_is_in_the_history_and_among_the_events(stage: Stage) -> None:
@@ -195,7 +196,7 @@ async def test_a_thread_has_one_booking_at_a_time(stage: Stage) -> None:
     await stage.bookings.cancel(group.group_id, None)
     again = await stage.propose(ann, stage.leg(bob), thread_id=group.thread_id)
     assert (await stage.confirm(again)).state is GroupState.CONFIRMED
-    with pytest.raises(ActionInvalidState):
+    with pytest.raises(ActionConflict):
         await stage.propose(ann, stage.leg(bob), thread_id=group.thread_id)
 
 
@@ -220,13 +221,13 @@ async def test_only_the_parties_see_a_booking(stage: Stage) -> None:
 async def test_a_leg_begins_at_the_time_it_was_moved_to(stage: Stage) -> None:
     _, leg = await stage.confirmed(in_hours=24)
 
-    async def move(deed: Deed, group: Group, leg: Leg) -> Leg:
+    async def move(tx: ContractTransaction, group: Group, leg: Leg) -> Leg:
         times = leg.start_ms + DAY_MS, leg.end_ms + DAY_MS
-        return await move_leg(deed, leg, *times, actor=group.buyer, role="buyer", act="reschedule")
+        return await move_leg(tx, leg, *times, actor=group.buyer, role="buyer", act="reschedule")
 
     moved = await stage.with_leg(leg.leg_id, move)
     assert (moved.version, moved.sequence) == (leg.version + 1, leg.sequence + 1)
-    due = "select due_at from timer where subject = $1 and name = 'begin'"
+    due = "select due_at from task where kind = 'timer' and key = $1 || '/begin'"
     assert await stage.pool.fetchval(due, leg.leg_id) == leg.start_ms + DAY_MS
     stage.clock.advance(days=1)
     await stage.begin(leg)

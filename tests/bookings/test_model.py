@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greenroom.bookings.legs import stage_of_states
-from greenroom.bookings.model import (
-    LEG_MOVES,
-    LegState,
+from greenroom.bookings.cancellation_policy import (
     Policy,
     Quote,
     Tier,
@@ -21,6 +18,8 @@ from greenroom.bookings.model import (
     parse_policy,
     quote,
 )
+from greenroom.bookings.legs import stage_of_states
+from greenroom.bookings.model import LEG_MOVES, LegState
 from greenroom.bookings.proposals import LegProposal, check_proposal
 from greenroom.kernel.clock import milliseconds_of
 from greenroom.kernel.errors import InvalidRequest
@@ -127,7 +126,8 @@ def test_a_policy_is_read_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("states", "stage"),
     [
-        (["proposed"], None),
+        ([], None),
+        (["proposed"], "proposed"),
         (["cancelled", "cancelled"], "cancelled"),
         (["confirmed", "proposed"], "confirmed"),
         (["in_progress", "cancelled"], "confirmed"),

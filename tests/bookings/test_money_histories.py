@@ -1,5 +1,4 @@
-"""Whatever is asked for in whatever order, and however the bank answers: no cent comes from nowhere
-and none is lost."""
+"""In random histories of operations and provider answers no cent is created or lost."""
 
 from __future__ import annotations
 
@@ -9,20 +8,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from greenroom.bookings.deeds import Deed
 from greenroom.bookings.ending import cancel_leg, complete_leg
 from greenroom.bookings.model import Group, GroupState, Leg
-from greenroom.bookings.money import (
+from greenroom.bookings.money.orders import (
     balance_of,
-    free_payout,
-    hold_payout,
     queue_capture,
     queue_charge,
     queue_payout,
     queue_refund,
     queue_release,
 )
-from greenroom.conversations.postings import Posted, Postings, ThreadFacts
+from greenroom.bookings.money.payout_holds import hold_payout
+from greenroom.bookings.transactions import ContractTransaction
+from greenroom.conversations.thread_updates import AppliedUpdate, ThreadFacts, ThreadUpdates
 from greenroom.kernel.errors import ActionConflict, ActionInvalidState, Problem, ThreadNotFound
 
 from .stage import Stage
@@ -47,7 +45,7 @@ class Play:
 
     async def step(self, number: int) -> None:
         act = self.dice.choice(
-            ["charge", "refund", "capture", "release", "payout", "hold", "free", "pay", "weather"]
+            ["charge", "refund", "capture", "release", "payout", "hold", "pay", "weather"]
             + ["complete", "cancel"] * (number > STEPS // 2)
         )
         if act == "pay":
@@ -58,33 +56,33 @@ class Play:
             cents = self.dice.randint(1, 400)
             try:
                 await self.stage.with_leg(
-                    self.leg_id, lambda deed, group, leg: _act(deed, group, leg, act, cents, number)
+                    self.leg_id, lambda tx, group, leg: _act(tx, group, leg, act, cents, number)
                 )
             except (ActionConflict, ActionInvalidState):
                 return
 
 
-async def _act(deed: Deed, group: Group, leg: Leg, act: str, cents: int, number: int) -> None:
+async def _act(
+    tx: ContractTransaction, group: Group, leg: Leg, act: str, cents: int, number: int
+) -> None:
     key = f"{leg.leg_id} {number}"
     if act == "charge":
-        await queue_charge(deed, group, leg, key=key, amount_cents=cents, purpose="card")
+        await queue_charge(tx, group, leg, key=key, amount_cents=cents, purpose="card")
     elif act == "refund":
-        await queue_refund(deed, group, leg, key=key, amount_cents=cents, purpose="card")
+        await queue_refund(tx, group, leg, key=key, amount_cents=cents, purpose="card")
     elif act == "capture":
-        await queue_capture(deed, group, leg, key=key, amount_cents=cents, purpose="card")
+        await queue_capture(tx, group, leg, key=key, amount_cents=cents, purpose="card")
     elif act == "release":
-        await queue_release(deed, group, leg, key=key, purpose="card")
+        await queue_release(tx, group, leg, key=key, purpose="card")
     elif act == "payout":
-        await queue_payout(deed, group, leg, key=key, purpose="card")
+        await queue_payout(tx, group, leg, key=key, purpose="card")
     elif act == "hold":
-        await hold_payout(deed, leg, "disputed")
-    elif act == "free":
-        await free_payout(deed, leg)
+        await hold_payout(tx, leg, "disputed")
     elif act == "complete":
-        await complete_leg(deed, group, leg, actor=None, role="server")
+        await complete_leg(tx, group, leg, actor=None, role="server")
     else:
-        refund_cents = (await balance_of(deed, leg.leg_id)).refundable_cents // 2
-        await cancel_leg(deed, group, leg, refund_cents=refund_cents, actor=None, role="server")
+        refund_cents = (await balance_of(tx, leg.leg_id)).refundable_cents // 2
+        await cancel_leg(tx, group, leg, refund_cents=refund_cents, actor=None, role="server")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -117,9 +115,9 @@ async def test_of_many_refunds_at_once_only_what_was_paid_goes_back(stage: Stage
     _, leg = await stage.confirmed(price=1_000)
 
     async def refund(number: int) -> str | None:
-        async def work(deed: Deed, group: Group, leg: Leg) -> str | None:
+        async def work(tx: ContractTransaction, group: Group, leg: Leg) -> str | None:
             key = f"{leg.leg_id} {number}"
-            return await queue_refund(deed, group, leg, key=key, amount_cents=150, purpose="card")
+            return await queue_refund(tx, group, leg, key=key, amount_cents=150, purpose="card")
 
         try:
             return await stage.with_leg(leg.leg_id, work)
@@ -162,19 +160,25 @@ class NoThreads:
     async def access(self, *_: object, **__: object) -> ThreadFacts:
         raise ThreadNotFound
 
-    async def post(self, *_: object) -> Posted:
+    async def access_without_lock(self, *_: object) -> ThreadFacts:
         raise ThreadNotFound
 
-    async def show(self, posted: Sequence[Posted]) -> None:
+    async def apply(self, *_: object) -> AppliedUpdate:
+        raise ThreadNotFound
+
+    async def show(self, applied: Sequence[AppliedUpdate]) -> None:
         """There is nothing to show."""
+
+    async def catch_up(self, thread_id: str) -> None:
+        """Nor to catch up with."""
 
 
 async def test_money_is_settled_also_when_its_conversation_is_gone(stage: Stage) -> None:
     ann, bob = await stage.people("ann", "bob")
     group = await stage.propose(ann, stage.leg(bob))
     await stage.bookings.confirm(group.group_id)
-    gone: Postings = NoThreads()
-    stage.deeds._postings = gone
+    gone: ThreadUpdates = NoThreads()
+    stage.transactions._thread_updates = gone
     await stage.run_payments()
     group = await stage.group(group.group_id)
     assert (group.state, group.failure_code) == (GroupState.PROPOSED, "thread_unavailable")

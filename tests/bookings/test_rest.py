@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import httpx
@@ -11,9 +11,7 @@ import pytest
 from icalendar import Calendar
 
 from greenroom.kernel.clock import rfc3339
-
-if TYPE_CHECKING:
-    from conftest import Api, Client, Json, Person
+from tests.support.api import Api, Client, Json, Person
 
 DAY_MS = 86_400_000
 SHA = "0f" * 32
@@ -128,7 +126,7 @@ async def test_the_buyers_cancellation_follows_the_policy_that_was_quoted(scene:
     booking = await scene.propose(days=50, cancellation=policy)
     await scene.confirm(booking)
     path = f"/v1/bookings/{booking['id']}"
-    quoted = _ok(await scene.ann.get(path), 200)["legs"][0]["cancellation_quote"]
+    quoted = _ok(await scene.ann.get(path), 200)["booking"]["legs"][0]["cancellation_quote"]
     assert quoted["refund"] == {"amount_cents": 5_000, "currency": "EUR"}
     cancelled = _ok(await scene.api.backend.post(f"{path}/cancel", {"by": "buyer"}), 200)
     assert cancelled["booking"]["state"] == "cancelled"
@@ -259,15 +257,15 @@ async def test_who_may_do_what_with_a_booking(scene: Scene) -> None:
     refused = await _refusals([api.anonymous, scene.eve], "GET", path)
     assert refused == [(401, "UNAUTHENTICATED"), (404, "NOT_FOUND")]
     for caller in (scene.ann, scene.bob, scene.sue, api.backend):
-        assert _ok(await caller.get(path), 200)["id"] == booking["id"]
+        assert _ok(await caller.get(path), 200)["booking"]["id"] == booking["id"]
 
-    document = _ok(await api.backend.post(f"{path}/documents", draft), 201)
+    document = _ok(await api.backend.post(f"{path}/documents", draft), 201)["document"]
     assert document["signers"] == [{"user_id": scene.bob.id, "state": "pending", "at": None}]
     target = f"/v1/documents/{document['id']}"
     refused = await _refusals([api.anonymous, scene.eve], "GET", target)
     assert refused == [(401, "UNAUTHENTICATED"), (404, "NOT_FOUND")]
     for caller in (scene.ann, scene.bob, api.backend):
-        assert _ok(await caller.get(target), 200) == document
+        assert _ok(await caller.get(target), 200) == {"document": document}
 
 
 async def test_who_may_do_what_with_a_manifest(scene: Scene) -> None:
@@ -282,15 +280,34 @@ async def test_who_may_do_what_with_a_manifest(scene: Scene) -> None:
     private = {"items": [{**ITEM, "url": "https://169.254.169.254/"}]}
     assert await scene.bob.refusal("POST", path, private) == (400, "INVALID_REQUEST")
 
-    manifest = _ok(await scene.bob.post(path, new, key="manifest"), 201)
-    assert _ok(await scene.bob.post(path, new, key="manifest"), 201) == manifest
+    manifest = _ok(await scene.bob.post(path, new, key="manifest"), 201)["manifest"]
+    assert _ok(await scene.bob.post(path, new, key="manifest"), 201) == {"manifest": manifest}
     assert manifest["items"] == [ITEM]
     assert (manifest["booking_id"], manifest["leg_id"]) == (booking["id"], new["leg_id"])
     target = f"/v1/manifests/{manifest['id']}"
     refused = await _refusals([api.anonymous, scene.eve], "GET", target)
     assert refused == [(401, "UNAUTHENTICATED"), (404, "NOT_FOUND")]
     for caller in (scene.ann, scene.sue, api.backend):
-        assert _ok(await caller.get(target), 200) == manifest
+        assert _ok(await caller.get(target), 200) == {"manifest": manifest}
+
+
+async def test_the_manifests_of_a_thread_are_listed_newest_first(scene: Scene) -> None:
+    booking = await scene.propose(days=120)
+    await scene.confirm(booking)
+    path = f"/v1/threads/{booking['thread_id']}/manifests"
+    made = []
+    for _ in range(3):
+        scene.api.clock.advance(seconds=1)
+        new = {"items": [ITEM], "leg_id": booking["legs"][0]["id"]}
+        made.append(_ok(await scene.bob.post(path, new), 201)["manifest"])
+    refused = await _refusals([scene.api.anonymous, scene.eve, scene.api.backend], "GET", path)
+    assert refused == [(401, "UNAUTHENTICATED"), (404, "THREAD_NOT_FOUND"), (403, "FORBIDDEN")]
+    for viewer in (scene.ann, scene.bob, scene.sue):
+        page = _ok(await viewer.get(path, limit=2), 200)
+        assert page == {"items": [made[2], made[1]], "next_cursor": made[1]["id"]}
+        rest = _ok(await viewer.get(path, limit=2, cursor=page["next_cursor"]), 200)
+        assert rest == {"items": [made[0]], "next_cursor": None}
+    assert await scene.ann.refusal("GET", path, params={"limit": 21}) == (400, "INVALID_REQUEST")
 
 
 async def test_who_may_see_a_calendar(scene: Scene) -> None:
@@ -306,7 +323,7 @@ async def test_who_may_see_a_calendar(scene: Scene) -> None:
     assert len(Calendar.from_ical(file.content).walk("VEVENT")) == 1
 
     assert await api.anonymous.refusal("POST", "/v1/me/calendar") == (401, "UNAUTHENTICATED")
-    url: str = _ok(await scene.ann.post("/v1/me/calendar", None), 201)["url"]
+    url: str = _ok(await scene.ann.post("/v1/me/calendar", None), 201)["calendar"]["url"]
     feed = await api.anonymous.get("/v1" + url.split("/v1", 1)[1])
     assert feed.status_code == 200
     assert len(Calendar.from_ical(feed.content).walk("VEVENT")) == 2

@@ -7,12 +7,13 @@ import asyncio
 import asyncpg
 import pytest
 
-from greenroom.bookings.deeds import Deed
 from greenroom.bookings.legs import change_leg_state, move_leg
 from greenroom.bookings.model import Group, GroupState, Leg, LegState
+from greenroom.bookings.transactions import ContractTransaction
 from greenroom.kernel.errors import ActionConflict, ActionInvalidState
+from tests.support.clock import HOUR_MS
 
-from .stage import HOUR_MS, Stage
+from .stage import Stage
 
 RACERS = 200
 HELD = "select count(*) from leg where seller = $1 and holds_slot"
@@ -95,14 +96,14 @@ async def test_a_leg_does_not_move_where_its_seller_is_taken_and_the_deed_goes_o
     second = await stage.confirm(await stage.propose(ann, stage.leg(bob, in_hours=200)))
     wanted = first.legs[0].start_ms + HOUR_MS
 
-    async def move_or_stay(deed: Deed, group: Group, leg: Leg) -> Leg:
+    async def move_or_stay(tx: ContractTransaction, group: Group, leg: Leg) -> Leg:
         with pytest.raises(ActionConflict):
             await move_leg(
-                deed, leg, wanted, wanted + HOUR_MS, actor=ann, role="buyer", act="reschedule"
+                tx, leg, wanted, wanted + HOUR_MS, actor=ann, role="buyer", act="reschedule"
             )
         later = wanted + 10 * HOUR_MS
         return await move_leg(
-            deed, leg, later, later + HOUR_MS, actor=ann, role="buyer", act="reschedule"
+            tx, leg, later, later + HOUR_MS, actor=ann, role="buyer", act="reschedule"
         )
 
     moved = await stage.with_leg(second.legs[0].leg_id, move_or_stay)
@@ -125,10 +126,10 @@ async def test_the_database_itself_refuses_a_slot_that_is_taken(stage: Stage) ->
 async def test_a_leg_that_has_begun_does_not_move(stage: Stage, state: LegState) -> None:
     _, leg = await stage.confirmed()
 
-    async def begin_and_move(deed: Deed, group: Group, leg: Leg) -> None:
-        leg = await change_leg_state(deed, leg, state, actor=None, role="server", act="test")
+    async def begin_and_move(tx: ContractTransaction, group: Group, leg: Leg) -> None:
+        leg = await change_leg_state(tx, leg, state, actor=None, role="server", act="test")
         times = leg.start_ms + 1, leg.end_ms
-        await move_leg(deed, leg, *times, actor=None, role="server", act="test")
+        await move_leg(tx, leg, *times, actor=None, role="server", act="test")
 
     with pytest.raises(ActionInvalidState):
         await stage.with_leg(leg.leg_id, begin_and_move)
@@ -137,9 +138,9 @@ async def test_a_leg_that_has_begun_does_not_move(stage: Stage, state: LegState)
 async def test_a_leg_takes_only_the_steps_that_are_its_own(stage: Stage) -> None:
     group, leg = await stage.confirmed()
 
-    async def back(deed: Deed, group: Group, leg: Leg) -> Leg:
+    async def back(tx: ContractTransaction, group: Group, leg: Leg) -> Leg:
         to = LegState.PROPOSED
-        return await change_leg_state(deed, leg, to, actor=None, role="server", act="test")
+        return await change_leg_state(tx, leg, to, actor=None, role="server", act="test")
 
     with pytest.raises(ActionInvalidState):
         await stage.with_leg(leg.leg_id, back)

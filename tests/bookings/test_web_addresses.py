@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greenroom.bookings.web_addresses import check_public_address
+from greenroom.bookings.documents.web_addresses import check_public_address
 from greenroom.kernel.errors import InvalidRequest
 
 

@@ -43,7 +43,7 @@ class Form:
         await self.press("Add a file by hand")
         files = self.dialog.locator("greenroom-manifest-field").get_by_role("group").last
         await files.get_by_label("Name").fill(name)
-        await files.get_by_label("Address").fill(f"https://files.example/{name}")
+        await files.get_by_label("Link").fill(f"https://files.example/{name}")
         await files.get_by_label("Size").fill("2048")
         await files.get_by_label("Fingerprint").fill("cd" * 32)
 
@@ -123,10 +123,10 @@ class Deal:
         await self.page.get_by_role("button", name="Add to this conversation").click()
         return self.page.get_by_role("menu", name="Add to this conversation")
 
-    async def begin(self, title: str) -> Form:
+    async def begin(self, offer: str) -> Form:
         menu = await self.open_menu()
-        await menu.get_by_role("menuitem", name=title, exact=True).click()
-        return Form(open_dialog(self.page, title))
+        await menu.get_by_role("menuitem", name=re.compile(f"^{re.escape(offer)}\\b")).click()
+        return Form(open_dialog(self.page, offer))
 
     def count_requests(self, pattern: re.Pattern[str] = ACTING) -> Callable[[], int]:
         """How many of them leave from now on."""

@@ -21,7 +21,9 @@ NAME = f"""
   const element = {FOCUSED};
   if (!element) return '';
   const labels = [...(element.labels ?? [])].map((label) => label.textContent).join(' ');
-  const text = element.getAttribute('aria-label') ?? (labels || element.textContent);
+  const named = element.getRootNode().getElementById(element.getAttribute('aria-labelledby'));
+  const text = named?.textContent ?? element.getAttribute('aria-label')
+    ?? (labels || element.textContent);
   return text.replace(/\\s+/g, ' ').trim();
 }}
 """

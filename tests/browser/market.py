@@ -1,21 +1,18 @@
 """What the marketplace's own backend does, with an API key: people, bookings, documents."""
 
 import itertools
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 
+from tests.support import command
+from tests.support.waiting import PATIENCE_S
 from tools.demo import Demo
 
 Json = dict[str, Any]
 
-PATIENCE_S = 60.0
 CURRENCY = "GBP"
 SHA256 = "ab" * 32
 
@@ -28,6 +25,7 @@ class Project:
     booking_id: str
     buyer: str
     seller: str
+    legs: tuple[str, ...]
 
     @property
     def path(self) -> str:
@@ -61,24 +59,35 @@ class Market:
     def describe(self, user_id: str, **changes: Any) -> None:
         self.call("PUT", f"/v1/users/{user_id}", changes)
 
-    def book(self, *, price_cents: int = 30_000, title: str = "Portraits in the garden") -> Project:
-        """Ann Field has booked Ben Moor for two hours in thirty days. Both are new here, so that
-        nothing else is in their inboxes or their calendars."""
+    def book(
+        self,
+        *starts: datetime,
+        price_cents: int = 30_000,
+        title: str = "Portraits in the garden",
+        is_confirmed: bool = True,
+    ) -> Project:
+        """Ann Field has booked Ben Moor for two hours in thirty days, or for two hours from each of
+        these. Both are new here, so that nothing else is in their inboxes or their calendars."""
         buyer, seller = self.person("Ann Field"), self.person("Ben Moor")
-        start = in_days(30)
-        leg = {
-            "seller": seller,
-            "title": title,
-            "start": start.isoformat(),
-            "end": (start + timedelta(hours=2)).isoformat(),
-            "timezone": "Europe/London",
-            "price_cents": price_cents,
-        }
-        new = {"buyer": buyer, "currency": CURRENCY, "legs": [leg]}
-        booking_id = self.call("POST", "/v1/bookings", new)["booking"]["id"]
-        booking = self.call("POST", f"/v1/bookings/{booking_id}/confirm")["booking"]
-        assert booking["state"] == "confirmed", booking
-        return Project(booking["thread_id"], booking_id, buyer, seller)
+        legs = [
+            {
+                "seller": seller,
+                "title": title,
+                "start": start.isoformat(),
+                "end": (start + timedelta(hours=2)).isoformat(),
+                "timezone": "Europe/London",
+                "price_cents": price_cents,
+            }
+            for start in starts or (in_days(30),)
+        ]
+        new = {"buyer": buyer, "currency": CURRENCY, "legs": legs}
+        booking = self.call("POST", "/v1/bookings", new)["booking"]
+        booking_id = booking["id"]
+        if is_confirmed:
+            booking = self.call("POST", f"/v1/bookings/{booking_id}/confirm")["booking"]
+            assert booking["state"] == "confirmed", booking
+        legs_made = tuple(leg["id"] for leg in booking["legs"])
+        return Project(booking["thread_id"], booking_id, buyer, seller, legs_made)
 
     def add_document(self, project: Project, title: str) -> None:
         """Both sign it."""
@@ -92,16 +101,13 @@ def in_days(days: int) -> datetime:
     return day.replace(hour=10, minute=0, second=0, microsecond=0)
 
 
+def in_hours(hours: int) -> datetime:
+    """So many hours from now, whatever the hour is: some things may last a day at most."""
+    return datetime.now(UTC) + timedelta(hours=hours)
+
+
 def _new_key(demo: Demo, database_url: str) -> str:
-    others = {name: text for name, text in os.environ.items() if "GREENROOM" not in name}
     where = {"GREENROOM_DATABASE_URL": database_url, "GREENROOM_HOME": str(demo.settings.home)}
-    made = subprocess.run(
-        [sys.executable, "-m", "greenroom", "keys", "create", "browser tests", "--json"],
-        env={**others, **where},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    key: str = json.loads(made.stdout)["key"]
+    made = command.run("keys", "create", "browser tests", "--json", given=where)
+    key: str = made.json()["key"]
     return key

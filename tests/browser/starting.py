@@ -5,6 +5,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 
 import httpx
+from playwright.async_api import FilePayload
 
 from tools.demo import Demo, Json
 
@@ -48,6 +49,22 @@ def texts(demo: Demo, user_id: str, thread_id: str) -> list[str]:
     """All that was said in a thread, the oldest first, as the server keeps it."""
     page = demo.call(user_id, "GET", f"/v1/threads/{thread_id}/messages")
     return [each["body"] for each in sorted(page["items"], key=lambda each: str(each["id"]))]
+
+
+def upload(demo: Demo, user_id: str, thread_id: str, file: FilePayload, purpose: str) -> str:
+    """The id of a file that the server has from this person."""
+    data = file["buffer"]
+    new = {"thread_id": thread_id, "name": file["name"], "mime": file["mimeType"]}
+    made = demo.call(
+        user_id, "POST", "/v1/uploads", {**new, "bytes": len(data), "purpose": purpose}
+    )["upload"]
+    # The server may listen on a port that it was not told.
+    path = made["url"].partition("/blobs/")[2]
+    answer = httpx.put(f"{demo.url}/blobs/{path}", content=data, headers=made["headers"])
+    answer.raise_for_status()
+    demo.call(user_id, "POST", f"/v1/uploads/{made['id']}/complete")
+    file_id: str = made["id"]
+    return file_id
 
 
 def propose_time(demo: Demo, user_id: str, thread_id: str) -> None:

@@ -12,8 +12,10 @@ from tools.demo import Demo
 
 from .axe import COLOURS, axe
 from .dealing import Deal
-from .market import SHA256, Json, Market, Project, in_days
+from .market import SHA256, Json, Market, Project, in_days, in_hours
 from .people import DESKTOP, PHONE, People, Person
+from .pictures import picture
+from .starting import upload
 from .talking import Talk
 
 NOTHING_TO_SEE = "\u200b"
@@ -146,12 +148,12 @@ async def cards(visit: Visit) -> AsyncIterator[State]:
     await expect(menu.get_by_role("menuitem").first).to_be_visible()
     yield "menu of new cards", ann
     await page.keyboard.press("Escape")
-    for title in ("Extras", "New time for this booking", "Document to sign", "Shared location"):
-        form = await deal.begin(title)
+    for offer in ("Add extras", "Move the booking", "Ask for a signature", "Share my location"):
+        form = await deal.begin(offer)
         await expect(form.dialog.get_by_role("button", name="Send")).to_be_visible()
-        yield f"form of {title}", ann
+        yield f"form: {offer}", ann
         await form.press("Send")
-        yield f"form of {title} after sending it empty", ann
+        yield f"form: {offer}, after sending it empty", ann
         if await form.dialog.count():
             await page.keyboard.press("Escape")
             await expect(form.dialog).to_have_count(0)
@@ -207,7 +209,7 @@ async def elsewhere(visit: Visit) -> AsyncIterator[State]:
     await row.get_by_role("button").first.click()
     await expect(page.get_by_role("textbox", name="Write a message")).to_be_visible()
     yield "host page with a thread", visitor
-    await page.get_by_role("button", name="Details").click()
+    await page.get_by_role("button", name="Details", exact=True).click()
     await expect(page.get_by_role("tab", name="Actions")).to_be_visible()
     yield "host page with a panel", visitor
 
@@ -258,7 +260,8 @@ async def test_a_new_message_is_announced_once(people: People, demo: Demo) -> No
 @pytest.fixture(scope="module")
 def project(market: Market, demo: Demo) -> Project:
     """Ann and Ben have talked, and made a card of every type; some are answered."""
-    made = market.book()
+    # The first is to come; the second has begun.
+    made = market.book(in_days(30), in_hours(-1))
     market.add_document(made, "Model release")
     market.add_document(made, "Use of the pictures")
     maker = _Maker(demo, made)
@@ -284,7 +287,7 @@ class _Maker:
         self.demo.call(user_id, "POST", path, {"client_id": f"by-{user_id}", "body": body})
 
     def make(self, card_type: str, payload: Json) -> Json:
-        by_seller = card_type in ("complete", "deliverable", "expense", "reschedule")
+        by_seller = card_type in ("complete", "deliverable", "expense", "proofs", "reschedule")
         maker = self.project.seller if by_seller else self.project.buyer
         path = f"/v1/threads/{self.project.thread_id}/cards"
         made = self.demo.call(maker, "POST", path, {"type": card_type, "payload": payload})
@@ -297,24 +300,32 @@ class _Maker:
         files = {"items": [{**item, "url": "https://files.example/proofs.zip"}]}
         manifest = self.demo.call(seller, "POST", f"/v1/threads/{thread_id}/manifests", files)
         docs = self.demo.call(seller, "GET", f"/v1/threads/{thread_id}/panel/docs")
+        coming, begun = ({"leg_id": leg_id} for leg_id in self.project.legs)
         extra = {"title": "Retouching", "qty": 3, "unit_cents": 1250}
         return {
             "propose_time": {**hours(35), "timezone": "Europe/London", "note": "Before noon"},
-            "reschedule": {"options": [hours(50), hours(51)], "reason": "Rain"},
-            "extras": {"items": [extra], "note": "As we said"},
-            "overtime": {"rate_cents_per_hour": 8000},
+            "reschedule": {"options": [hours(50), hours(51)], "reason": "Rain"} | coming,
+            "extras": {"items": [extra], "note": "As we said"} | coming,
+            "overtime": {"rate_cents_per_hour": 8000} | begun,
             "expense": {
                 "amount_cents": 1213,
                 "merchant": "The ferry",
                 "date": "2026-05-04",
                 "buyer_payable": True,
+                **coming,
             },
-            "deliverable": {"manifest_id": manifest["id"], "note": "First proofs"},
-            "complete": {"kind": "time_based"},
-            "cancel": {"reason": "The garden is under water"},
-            "refund": {"amount_cents": 4000, "reason": "Ten pictures are missing"},
-            "sign": {"document_id": docs["documents"][0]["id"]},
-            "location": {"lat": 53.79648, "lon": -1.54785, "until": in_days(1).isoformat()},
+            "deliverable": {"manifest_id": manifest["manifest"]["id"], "note": "First proofs"}
+            | coming,
+            "proofs": {
+                "gallery": [upload(self.demo, seller, thread_id, picture(), "proof")],
+                "allow_selections": True,
+                **coming,
+            },
+            "complete": {"kind": "milestone"} | coming,
+            "cancel": {"reason": "The garden is under water"} | coming,
+            "refund": {"amount_cents": 4000, "reason": "Ten pictures are missing"} | coming,
+            "sign": {"document_id": docs["data"]["documents"][0]["id"]},
+            "location": {"lat": 53.79648, "lon": -1.54785, "until": in_hours(12).isoformat()},
         }
 
 
@@ -325,4 +336,4 @@ def hours(days: int) -> Json:
 
 def test_every_type_of_card_is_looked_at(demo: Demo, project: Project) -> None:
     catalogue = demo.call("maya", "GET", "/v1/cards/catalogue")
-    assert {each["type"] for each in catalogue["types"]} == set(_Maker(demo, project).payloads())
+    assert {each["type"] for each in catalogue["items"]} == set(_Maker(demo, project).payloads())

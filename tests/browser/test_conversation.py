@@ -1,4 +1,4 @@
-"""Two people at once: the same talk, whatever the network between them lets through."""
+"""Two people in a conversation at the same time, over every transport."""
 
 import asyncio
 from collections.abc import Sequence

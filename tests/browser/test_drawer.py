@@ -1,4 +1,5 @@
-"""Where the panel has no place of its own it lies over the rest, which waits until it is closed."""
+"""On narrow screens the panel opens as a drawer over the page, which is inert until it is
+closed."""
 
 import pytest
 from playwright.async_api import Locator, Page, ViewportSize, expect
@@ -20,7 +21,7 @@ def drawer_of(page: Page) -> Locator:
 async def open_drawer(people: People, demo: Demo) -> Page:
     path = f"/app/threads/{booked_thread(demo)}"
     maya = Talk(await people.open("maya", path, viewport=TABLET))
-    await maya.page.get_by_role("button", name="Details").click()
+    await maya.page.get_by_role("button", name="Details", exact=True).click()
     await expect(drawer_of(maya.page)).to_be_visible()
     return maya.page
 
@@ -40,7 +41,7 @@ async def test_the_drawer_closes_and_gives_the_focus_back(
     else:
         await page.go_back()
     await expect(drawer_of(page)).to_have_count(0)
-    await expect(page.get_by_role("button", name="Details")).to_be_focused()
+    await expect(page.get_by_role("button", name="Details", exact=True)).to_be_focused()
     await expect(page.get_by_role("textbox", name="Write a message")).to_be_visible()
 
 
@@ -60,7 +61,7 @@ async def test_beside_the_conversation_the_panel_takes_nothing_from_it(
     await page.set_viewport_size({"width": 1400, "height": 800})
     await expect(drawer_of(page)).to_have_count(0)
     await expect(page.get_by_role("complementary", name="Project")).to_be_visible()
-    details = page.get_by_role("button", name="Details")
+    details = page.get_by_role("button", name="Details", exact=True)
     await expect(details).to_have_attribute("aria-expanded", "true")
     writing = page.get_by_role("textbox", name="Write a message")
     await writing.click()

@@ -1,4 +1,4 @@
-"""Without a mouse, from the sign-in to a deleted message. The focus is never lost, always seen."""
+"""The web app by keyboard alone: the focus is never lost and always visible."""
 
 from playwright.async_api import expect
 
@@ -59,12 +59,13 @@ async def pins(maya: Talk, keys: Keys) -> None:
     await keys.is_at(SUBJECT)
     await keys.tab_to("^Actions for Theo Adeyemi$")
     await keys.press("Enter")
-    await keys.is_at("^Pin$")
+    await keys.is_at("^Mark as read$")
     await keys.press("ArrowDown")
-    await keys.is_at("^Star$")
+    await keys.is_at("^Pin$")
     await keys.press("Escape")
     await keys.is_at("^Actions for Theo Adeyemi$")
     await keys.press("Enter")
+    await keys.press("ArrowDown")
     await keys.is_at("^Pin$")
     await keys.press("Enter")
     await keys.is_at("^Actions for Theo Adeyemi$")
@@ -149,11 +150,12 @@ async def makes_and_leaves_a_card(maya: Talk, keys: Keys) -> None:
     await keys.is_at("^Actions")
     await keys.tab_to("^Add to this conversation$", back=True)
     await keys.press("Enter")
-    await keys.is_at("^Shared location$")
+    await keys.is_at(r"^Propose a time\b")
     await keys.press("ArrowDown")
-    await keys.is_at("^Proposed time$")
+    await keys.is_at(r"^Share my location\b")
+    await keys.press("ArrowUp")
     await keys.press("Enter")
-    dialog = maya.page.get_by_role("dialog", name="Proposed time")
+    dialog = maya.page.get_by_role("dialog", name="Propose a time")
     await expect(dialog).to_be_visible()
     await keys.press("Escape")
     await expect(dialog).to_be_hidden()

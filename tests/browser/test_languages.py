@@ -1,4 +1,4 @@
-"""Whoever reads German, reads from the right, needs larger letters, the dark, or stillness."""
+"""German, right-to-left, larger text, dark mode and reduced motion."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -55,8 +55,8 @@ async def test_the_whole_app_speaks_german(people: People, demo: Demo, english: 
     await page.get_by_text("Treffen", exact=True).click()
     await expect(page.get_by_role("group", name="Terminvorschlag")).to_be_visible()
     await page.locator("greenroom-new-card").get_by_role("button").click()
-    await page.get_by_role("menuitem", name="Terminvorschlag").click()
-    await expect(page.get_by_role("dialog", name="Terminvorschlag")).to_be_visible()
+    await page.get_by_role("menuitem", name="Zeit vorschlagen").click()
+    await expect(page.get_by_role("dialog", name="Zeit vorschlagen")).to_be_visible()
     await expect(page.locator("greenroom-card-form")).to_be_visible()
     await speaks_german(page, english)
 

@@ -1,4 +1,4 @@
-"""What opens beside a button covers neither the button nor what belongs to somebody else."""
+"""Menus cover neither their own button nor the controls of other items."""
 
 import asyncio
 

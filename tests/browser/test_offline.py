@@ -1,4 +1,4 @@
-"""The network goes, the server dies, an answer is lost: what was written arrives once, in order."""
+"""Without network, after a server crash or a lost answer, messages arrive once and in order."""
 
 import asyncio
 import json
@@ -63,11 +63,11 @@ async def test_what_was_written_offline_is_sent_once_and_in_order(
 
     await loses_the_network(maya)
     await write(maya, "Two of them", "Both are blue", "One squeaks")
-    await expect(maya.page.get_by_text("3 wait")).to_be_visible()
+    await expect(maya.page.get_by_text("3 wait", exact=True)).to_be_visible()
     await sees_waiting(maya, "Two of them", "Both are blue", "One squeaks")
     await open_row(maya.person, "Stairs")
     await write(maya, "Five steps", "They fold")
-    await expect(maya.page.get_by_text("2 wait")).to_be_visible()
+    await expect(maya.page.get_by_text("2 wait", exact=True)).to_be_visible()
     await maya.composer.fill("Not finished")
     assert texts(demo, "theo", doors) == ["About the doors"]
 
@@ -221,6 +221,26 @@ async def test_what_is_written_while_the_page_loads_is_shown(people: People, dem
     say(demo, "maya", thread_id, "It rang twice")
     may_answer.set()
     await theo.sees("It rang twice")
+
+
+async def test_what_one_types_while_the_page_loads_stays(people: People, demo: Demo) -> None:
+    thread_id = start_thread(demo, "Is the kettle on?", subject="Kettle")
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.fallback()
+
+    theo = Talk(await people.meet("theo"))
+    for calls in ("**/v1/inbox*", "**/v1/threads/**"):
+        await theo.person.context.route(calls, late)
+    await theo.page.goto(f"{demo.url}{address(thread_id)}#token={demo.token('theo')}")
+    await theo.composer.fill("It boils")
+    may_answer.set()
+    await theo.sees("Is the kettle on?")
+    await expect(theo.composer).to_have_value("It boils")
+    await theo.page.reload()
+    await expect(theo.composer).to_have_value("It boils")
 
 
 async def test_what_becomes_of_a_booking_while_the_page_loads_is_shown(

@@ -1,4 +1,4 @@
-"""On a phone: one pane at a time, a finger instead of a mouse, a keyboard over half of it."""
+"""The web app on a phone: one pane at a time, touch, and an on-screen keyboard."""
 
 import re
 from typing import Any
@@ -12,13 +12,13 @@ from tools.demo import Demo
 from .looking import targets_below, wider_than_the_screen
 from .people import PHONE, People, Person
 from .starting import PANEL_TABS, booked_thread, propose_time, say, start_thread
-from .talking import open_dialog
 from .waiting import becomes
 
 NARROWEST = ViewportSize(width=320, height=640)
 KEYBOARD_PX = 330
 FINGER_PX = 44
 LEAST_PX = 24
+NAME_PX = 180
 MANY = "many"
 
 # As where the keyboard lies over the page: only the visual viewport becomes smaller.
@@ -87,6 +87,35 @@ async def test_going_back_finds_the_list_where_it_was_left(
     await person.page.go_back()
     await expect(row).to_be_in_viewport(ratio=1)
     await is_scrolled_to(person.page, before_px)
+
+
+async def test_the_tools_of_a_message_are_in_nobodys_way(people: People, demo: Demo) -> None:
+    thread_id = start_thread(demo, "When shall we?", subject="Two times")
+    propose_time(demo, "theo", thread_id)
+    propose_time(demo, "theo", thread_id)
+    person = await open_phone(people, "maya", f"/app/threads/{thread_id}")
+    cards = person.page.locator("greenroom-card")
+    tools = person.page.get_by_role("button", name="Message actions")
+    await expect(cards).to_have_count(2)
+    # A button of a card does what it does, and the card gets the focus back.
+    await cards.last.get_by_role("button", name=re.compile("^History")).tap()
+    history = person.page.locator("greenroom-card-history")
+    await history.get_by_role("button", name="Close").tap()
+    await expect(history).to_have_count(0)
+    await expect(tools).to_have_count(0)
+    await cards.first.get_by_role("heading").tap()
+    await expect(tools).to_be_visible()
+    covered = await person.page.locator(".tools").evaluate(
+        """(tools) => {
+          const own = tools.closest('article');
+          const { top, bottom } = tools.getBoundingClientRect();
+          return [...own.parentElement.querySelectorAll('article')]
+            .filter((each) => each !== own)
+            .map((each) => each.getBoundingClientRect())
+            .filter((box) => box.top < bottom && box.bottom > top).length;
+        }"""
+    )
+    assert covered == 0
 
 
 async def test_the_tools_of_a_message_come_by_a_touch_only(people: People, demo: Demo) -> None:
@@ -214,8 +243,9 @@ async def test_no_thread_and_no_card_is_wider_than_the_narrowest_phone(
     await page.goto(f"{demo.url}/app/threads/{booked_thread(demo)}")
     await page.get_by_role("button", name="Add to this conversation").tap()
     await fits(page)
-    await page.get_by_role("menuitem", name="Extras").tap()
-    await expect(open_dialog(page, "Extras").get_by_role("button", name="Send")).to_be_visible()
+    await page.get_by_role("menuitem").first.tap()
+    form = page.locator("greenroom-new-card greenroom-dialog")
+    await expect(form.get_by_role("button", name="Send")).to_be_visible()
     await fits(page)
 
 
@@ -229,6 +259,30 @@ async def test_no_tab_of_the_panel_is_wider_than_the_narrowest_phone(
         shown = person.page.locator("greenroom-panel-content")
         await expect(shown).to_be_visible()
         await fits(person.page)
+
+
+@pytest.mark.parametrize("width_px", [768, 820, 1024])
+async def test_on_a_tablet_the_names_of_people_have_room(
+    people: People, demo: Demo, width_px: int
+) -> None:
+    """Also with a time and a button beside them; every folder is in sight."""
+    tablet = ViewportSize(width=width_px, height=1100)
+    person = await open_phone(people, "maya", viewport=tablet)
+    names = rows(person.page).locator(".name .cut")
+    await expect(names.first).to_be_visible()
+
+    async def too_short() -> list[str]:
+        found: list[str] = await names.evaluate_all(
+            """(names, least) => names
+                .filter((each) => each.scrollWidth > each.clientWidth && each.clientWidth < least)
+                .map((each) => `${each.textContent}: ${each.clientWidth}`)""",
+            NAME_PX,
+        )
+        return found
+
+    await becomes(person.page, [], too_short)
+    for folder in await person.page.get_by_role("tab").all():
+        await expect(folder).to_be_in_viewport(ratio=1)
 
 
 async def fits(page: Page) -> None:

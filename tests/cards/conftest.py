@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.cards.catalogue import Catalogue, load_catalogue
+from greenroom.cards.catalogue.loading import Catalogue, load_catalogue
+from tests.support.clock import FakeClock
 
 from .stage import Stage
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
 
 
 @pytest.fixture(scope="module")

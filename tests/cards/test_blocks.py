@@ -1,11 +1,9 @@
-"""Across a block a new card looks like silence, and nothing tells of it."""
-
-from typing import TYPE_CHECKING
+"""A card to a person who has blocked its creator is invisible to them, and the creator
+cannot tell."""
 
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api
+from tests.support.api import Api
 
 PROPOSAL = {
     "type": "propose_time",
@@ -35,7 +33,9 @@ async def test_who_has_blocked_somebody_hears_nothing_of_their_card(api: "Api") 
 
     assert await theo.sync(cursor) == []
     assert await theo.row(thread_id) == row
-    assert (await theo.get(f"/v1/threads/{thread_id}/panel/actions")).json()["cards"] == []
+    assert (await theo.get(f"/v1/threads/{thread_id}/panel/actions")).json()["data"] == {
+        "cards": []
+    }
     assert "card" not in [each["kind"] for each in await theo.messages(thread_id)]
     withdrawn = await maya.post(f"/v1/cards/{made['card']['id']}/withdraw", {"version": 1})
     assert withdrawn.json()["card"]["state"] == "withdrawn"

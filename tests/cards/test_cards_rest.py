@@ -1,15 +1,13 @@
-"""Cards over HTTP, as clients meet them."""
+"""Cards over HTTP."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from greenroom.kernel.clock import rfc3339
-
-if TYPE_CHECKING:
-    from conftest import Api, Person
+from tests.support.api import Api, Person
 
 HOUR_MS = 3_600_000
 
@@ -154,7 +152,7 @@ async def test_what_is_refused_says_why(api: Api) -> None:
 async def test_the_catalogue_is_served_in_the_readers_language(api: Api) -> None:
     [ann] = await api.people("ann")
     answer = await ann.get("/v1/cards/catalogue", locale="de")
-    found = {each["type"]: each for each in answer.json()["types"]}
+    found = {each["type"]: each for each in answer.json()["items"]}
     assert found["extras"]["title"] == "Zusatzleistungen"
     accept = found["extras"]["transitions"][0]
     assert (accept["from"], accept["action"], accept["to"]) == (["pending"], "accept", "charging")

@@ -1,4 +1,4 @@
-"""The catalogue refuses what a machine cannot be, with a sentence that says how to mend it."""
+"""The catalogue refuses invalid types with a message that says how to correct them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from greenroom.cards.catalogue import BUILT_IN, Catalogue, CatalogueError, load_catalogue
+from greenroom.cards.catalogue.loading import BUILT_IN, Catalogue, CatalogueError, load_catalogue
 from greenroom.kernel.errors import CardInvalid
 
 GOOD = """
@@ -121,13 +121,13 @@ def test_two_transitions_that_could_both_apply_are_refused(tmp_path: Path, role:
 @pytest.mark.parametrize("role", ["creator", "server"])
 def test_the_same_action_of_different_people_is_not_ambiguous(tmp_path: Path, role: str) -> None:
     found = load(tmp_path, GOOD + ANOTHER.format(role=role, when=""))
-    assert len(found.type("wave").steps["pending", "accept"]) == 2
+    assert len(found.type("wave").transitions_from["pending", "accept"]) == 2
 
 
 def test_opposite_conditions_choose_between_two_transitions(tmp_path: Path) -> None:
     first = GOOD.replace('action = "accept"', 'action = "accept"\nwhen = "has_minutes"')
     both = first + ANOTHER.format(role="other", when='when = "not has_minutes"')
-    assert len(load(tmp_path, both).type("wave").steps["pending", "accept"]) == 2
+    assert len(load(tmp_path, both).type("wave").transitions_from["pending", "accept"]) == 2
     same = first + ANOTHER.format(role="other", when='when = "is_buyer_payable"')
     with pytest.raises(CatalogueError, match="could both be"):
         load(tmp_path, same)

@@ -1,4 +1,4 @@
-"""Every legal transition of every type, by everybody who may, on a real database."""
+"""Every transition of every type, by every role that may make it, on a real database."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ TYPES = [
     "reschedule",
     "extras",
     "overtime",
+    "proofs",
     "deliverable",
     "complete",
     "cancel",
@@ -24,6 +25,10 @@ TYPES = [
     "location",
     "expense",
 ]
+BEGUN = ("overtime", "complete")
+"""Types that are for a booked time that has begun."""
+UNCONFIRMED = ("propose_time",)
+"""Types that are for a booking before it is confirmed."""
 
 
 @pytest.fixture(scope="module", params=["postgres", "dynamodb"])
@@ -44,6 +49,9 @@ async def payloads(stage: Stage, project: Project, type_name: str) -> list[Json]
     times = {"start": stage.at(48), "end": stage.at(50)}
     if type_name == "deliverable":
         return [{"manifest_id": await stage.manifest(project)}]
+    if type_name == "proofs":
+        gallery = await stage.gallery(project)
+        return [{"gallery": gallery}, {"gallery": gallery, "allow_selections": True}]
     found: dict[str, list[Json]] = {
         "propose_time": [{**times, "timezone": "Europe/Vienna"}],
         "reschedule": [{"options": [times], "reason": "Rain"}],
@@ -73,12 +81,17 @@ async def given(stage: Stage, project: Project, card: Card, step: Transition) ->
     if step.input is None:
         return {}
     times = {"start": stage.at(72), "end": stage.at(74)}
+    if (card.type, step.action) == ("proofs", "resubmit"):
+        return {"gallery": await stage.gallery(project)}
+    if (card.type, step.action) == ("proofs", "approve"):
+        return {"selections": card.payload["gallery"][:2]}
     if step.action == "resubmit":
         return {"manifest_id": await stage.manifest(project)}
     found: dict[tuple[str, str], Json] = {
         ("propose_time", "counter"): {**times, "timezone": "Europe/Vienna"},
         ("reschedule", "accept"): {"option": 0},
         ("reschedule", "counter"): {"options": [times]},
+        ("proofs", "request_revision"): {"notes": "Warmer"},
         ("deliverable", "request_revision"): {"notes": "Brighter"},
         ("complete", "dispute"): {"reason": "Not done"},
     }
@@ -139,14 +152,16 @@ async def test_every_legal_transition_happens_and_is_written_down(
     stage: Stage, type_name: str
 ) -> None:
     card_type = stage.cards.catalogue.type(type_name)
-    project = await stage.project()
+    begun = type_name in BEGUN
+    confirm = type_name not in UNCONFIRMED
+    project = await stage.project(begun=begun, confirm=confirm)
     count = len(await payloads(stage, project, type_name))
     done = set()
     for place, creator in [(n, side) for n in range(count) for side in sorted(card_type.create)]:
         for step in card_type.transitions:
             for source in step.sources:
                 for role in sorted(step.by):
-                    project = await stage.project()
+                    project = await stage.project(begun=begun, confirm=confirm)
                     payload = (await payloads(stage, project, type_name))[place]
                     way = path_to(card_type, source, payload)
                     facts = Facts(type_name, "", "", "", "", payload, {})
@@ -183,7 +198,8 @@ async def test_what_is_not_legal_is_refused_and_changes_nothing(
     stage: Stage, type_name: str
 ) -> None:
     card_type = stage.cards.catalogue.type(type_name)
-    project = await stage.project()
+    confirm = type_name not in UNCONFIRMED
+    project = await stage.project(begun=type_name in BEGUN, confirm=confirm)
     [payload, *_] = await payloads(stage, project, type_name)
     for creator in sorted(card_type.create):
         card = await stage.make(project.person(creator), project.thread_id, type_name, payload)

@@ -1,4 +1,4 @@
-"""How two people get on with cards, from the making of one to its end."""
+"""Typical uses of each type of card, from its creation to its end."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from greenroom.kernel.errors import (
     ThreadNotFound,
 )
 from greenroom.kernel.limits import Limits
+from tests.support.bookings import made
 
-from .stage import SHA256, Stage, made
+from .stage import SHA256, Stage
 
 
 async def propose(stage: Stage, person: str, thread_id: str, hours: float = 48) -> Card:
@@ -47,7 +48,7 @@ async def test_a_proposed_time_is_agreed_before_there_is_a_booking(stage: Stage)
 
 
 async def test_a_time_that_is_accepted_is_the_legs_time(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(confirm=False)
     card = await propose(stage, project.seller, project.thread_id)
     assert card.leg_id == project.leg.leg_id
     await stage.act(project.buyer, card, "accept")
@@ -83,9 +84,10 @@ async def test_a_time_that_is_taken_leaves_the_card_as_it_was(stage: Stage) -> N
     group = made(await stage.bookings.create(proposal)).group
     await stage.bookings.confirm(group.group_id)
     await stage.run_payments()
-    card = await propose(stage, buyer, thread_id)
+    times = {"start": stage.at(48), "end": stage.at(50)}
+    card = await stage.make(buyer, thread_id, "reschedule", {"options": [times]})
     with pytest.raises(ActionConflict, match="not free"):
-        await stage.act(seller, card, "accept")
+        await stage.act(seller, card, "accept", option=0)
     assert await stage.card(card) == card
     await stage.act(seller, card, "decline")
 
@@ -156,7 +158,7 @@ async def test_a_manifest_of_another_thread_is_not_delivered(stage: Stage) -> No
 
 
 async def test_work_that_is_accepted_is_paid_out(stage: Stage) -> None:
-    project = await stage.project(price=7_000)
+    project = await stage.project(begun=True, price=7_000)
     card = await stage.make(project.seller, project.thread_id, "complete", {"kind": "time_based"})
     await stage.act(project.buyer, card, "accept")
     await stage.run_payments()
@@ -169,7 +171,7 @@ async def test_work_that_is_accepted_is_paid_out(stage: Stage) -> None:
 
 
 async def test_work_that_is_disputed_is_not_paid_out(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(begun=True)
     card = await stage.make(project.seller, project.thread_id, "complete", {"kind": "time_based"})
     await stage.act(project.buyer, card, "dispute", reason="It was never done")
     await stage.run_payments()

@@ -1,21 +1,20 @@
-"""Where somebody was is known for as long as they share it, and is nowhere afterwards."""
+"""A shared location is readable while it is shared, and is stored nowhere afterwards."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 
 from greenroom.bootstrap import Rooms
 from greenroom.cards.rest import CardsRest
+from greenroom.conversations.attachments import NoAttachments
 from greenroom.kernel.errors import ActionStaleVersion, CardInvalid
 from greenroom.platform.http.endpoint import Answer, Call, Caller
+from tests.support.clock import FakeClock
 
 from .stage import Stage
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
 
 LAT, LON = 48.208493, 16.373118
 NUMBERS = ("48.208493", "16.373118")
@@ -49,7 +48,7 @@ def call(person: str, params: dict[str, str], body: Any, key: str) -> Call:
 
 
 def rest_of(stage: Stage, rooms: Rooms, clock: FakeClock) -> CardsRest:
-    return CardsRest(stage.cards, clock=clock, limits=rooms.settings.limits)
+    return CardsRest(stage.cards, NoAttachments(), clock=clock, limits=rooms.settings.limits)
 
 
 def shown(answer: Answer) -> dict[str, Any]:

@@ -1,18 +1,16 @@
-"""An ended location is nowhere either where conversations are kept on DynamoDB."""
+"""After sharing ends, a location is stored nowhere, with conversations on DynamoDB too."""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
 
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.kernel.clock import rfc3339
-
-if TYPE_CHECKING:
-    from conftest import Api
+from tests.support.api import Api
 
 NUMBERS = ("48.208493", "16.373118")
 TABLES = "select table_name from information_schema.tables where table_schema = 'public'"

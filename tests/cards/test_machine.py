@@ -1,4 +1,4 @@
-"""The machine of every type, against a table that says by itself what is legal."""
+"""The state machine of every type, compared with an independent table of legal transitions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from greenroom.cards.catalogue import Catalogue
+from greenroom.cards.catalogue.loading import Catalogue
 from greenroom.cards.machine import available, decide
-from greenroom.cards.model import CardType, Facts, Json, people_of, roles_of
+from greenroom.cards.model import CardType, Circumstances, Facts, Json, people_of, roles_of
 from greenroom.kernel.errors import ActionInvalidState
 
 ROLES = ("creator", "other", "buyer", "seller", "signer", "operator", "server")
@@ -46,13 +46,23 @@ LEGAL = {
         pending withdraw creator withdrawn
         running stop buyer stopped
         running stop seller stopped
-        running stop server stopped
+        running run_out server ran_out
+        ran_out confirm buyer charging
+        ran_out decline buyer declined
         stopped confirm buyer charging
         stopped confirm server charging
         charging succeeded server paid
         charging failed server failed
         failed retry buyer charging
         failed decline buyer declined
+    """,
+    "proofs": """
+        pending approve buyer approved
+        pending request_revision buyer revision_requested
+        pending withdraw creator withdrawn
+        pending expire server expired
+        revision_requested resubmit seller pending
+        revision_requested withdraw creator withdrawn
     """,
     "deliverable": """
         pending approve buyer approved
@@ -64,6 +74,8 @@ LEGAL = {
         pending accept buyer accepted
         pending auto_accept server auto_accepted
         pending dispute buyer disputed
+        accepted dispute buyer disputed
+        auto_accepted dispute buyer disputed
         pending withdraw creator withdrawn
     """,
     "cancel": """
@@ -113,6 +125,7 @@ SIGNERS = [{"user_id": user, "state": "pending"} for user in ("ann", "bob")]
 VARIANTS: dict[str, dict[str, tuple[Json, Json]]] = {
     "overtime": {"minutes": ({"minutes": 30}, {}), "clock": ({}, {})},
     "sign": {"one": ({}, {"signers": SIGNERS[:1]}), "two": ({}, {"signers": SIGNERS})},
+    "proofs": {"chosen": ({"allow_selections": True}, {}), "whole": ({}, {})},
     "expense": {
         "payable": ({"buyer_payable": True}, {}),
         "booked": ({"buyer_payable": False}, {}),
@@ -176,7 +189,7 @@ def test_what_is_available_is_what_would_be_taken(catalogue: Catalogue, type_nam
             card = replace(facts, state=state)
             for user in ("ann", "bob", "eve"):
                 roles = roles_of(card, user)
-                for step in available(card_type, card, roles):
+                for step in available(card_type, card, roles, Circumstances(0)):
                     assert decide(card_type, state, step.action, roles, card) is step
                     assert step.by != {"server"}
 

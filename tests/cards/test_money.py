@@ -1,4 +1,4 @@
-"""What cards cost, who computes it, and what is asked of the bank for it."""
+"""Prices of cards, and what is asked of the payment provider."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_extras_are_priced_by_the_server_charged_and_paid(stage: Stage) ->
     card = await stage.card(card)
     assert (card.state, card.is_open) == ("paid", False)
     assert await amendment(stage, project) == [("extras", 2100, "paid")]
-    assert (await stage.balance(project.leg)).paid_cents == 12_100
+    assert (await stage.balance(project.leg.leg_id)).paid_cents == 12_100
 
 
 @pytest.mark.parametrize("where", ["payload", "item"])
@@ -130,7 +130,7 @@ async def test_the_sum_of_a_kind_is_capped_too(stage: Stage) -> None:
 
 
 async def test_overtime_of_known_length_is_charged_at_once(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(begun=True)
     payload = {"rate_cents_per_hour": 6000, "minutes": 50}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -138,7 +138,7 @@ async def test_overtime_of_known_length_is_charged_at_once(stage: Stage) -> None
 
 
 async def test_a_clock_counts_begun_quarters(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(begun=True)
     payload = {"rate_cents_per_hour": 6000}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -153,17 +153,20 @@ async def test_a_clock_counts_begun_quarters(stage: Stage) -> None:
 
 
 async def test_a_clock_that_nobody_stops_ends_after_a_day(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(begun=True)
     payload = {"rate_cents_per_hour": 6000}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
     stage.clock.advance(days=3)
     card = await stage.run_timer(card, "stop")
-    assert (card.state, card.totals["minutes"]) == ("stopped", 24 * 60)
+    assert (card.state, card.totals["minutes"]) == ("ran_out", 24 * 60)
+    # Nobody has looked at it: silence is not a yes to a whole day.
+    assert await stage.timers(card) == {}
+    assert (await stage.act(project.buyer, card, "decline")).state == "declined"
 
 
 async def test_a_studio_takes_overtime_from_the_deposit_first(stage: Stage) -> None:
-    project = await stage.project(kind="studio", deposit=3_000)
+    project = await stage.project(begun=True, kind="studio", deposit=3_000)
     payload = {"rate_cents_per_hour": 5000, "minutes": 60}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -173,12 +176,12 @@ async def test_a_studio_takes_overtime_from_the_deposit_first(stage: Stage) -> N
     ]
     await stage.run_payments()
     assert (await stage.card(card)).state == "paid"
-    balance = await stage.balance(project.leg)
+    balance = await stage.balance(project.leg.leg_id)
     assert (balance.deposit_captured_cents, balance.deposit_held_cents) == (3000, 0)
 
 
 async def test_a_deposit_that_is_enough_leaves_nothing_to_charge(stage: Stage) -> None:
-    project = await stage.project(kind="studio", deposit=9_000)
+    project = await stage.project(begun=True, kind="studio", deposit=9_000)
     payload = {"rate_cents_per_hour": 5000, "minutes": 60}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -188,7 +191,7 @@ async def test_a_deposit_that_is_enough_leaves_nothing_to_charge(stage: Stage) -
 
 
 async def test_a_retry_repeats_only_what_failed(stage: Stage) -> None:
-    project = await stage.project(kind="studio", deposit=3_000)
+    project = await stage.project(begun=True, kind="studio", deposit=3_000)
     payload = {"rate_cents_per_hour": 5000, "minutes": 60}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -206,7 +209,7 @@ async def test_a_retry_repeats_only_what_failed(stage: Stage) -> None:
 
 
 async def test_what_came_in_before_a_failure_goes_back_when_it_is_declined(stage: Stage) -> None:
-    project = await stage.project(kind="studio", deposit=3_000)
+    project = await stage.project(begun=True, kind="studio", deposit=3_000)
     payload = {"rate_cents_per_hour": 5000, "minutes": 60}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -249,12 +252,12 @@ async def test_a_refund_is_at_most_what_was_paid(stage: Stage) -> None:
         await stage.act(project.seller, everything, "accept")
     await stage.run_payments()
     assert (await stage.card(card)).state == "refunded"
-    assert (await stage.balance(project.leg)).refunded_cents == 2_000
+    assert (await stage.balance(project.leg.leg_id)).refunded_cents == 2_000
 
 
 async def test_nothing_paid_is_nothing_to_refund(stage: Stage) -> None:
     project = await stage.project(price=0)
-    with pytest.raises(ActionConflict, match="Nothing"):
+    with pytest.raises(ActionInvalidState, match="Nothing"):
         await stage.make(project.buyer, project.thread_id, "refund", {"reason": "Dark"})
 
 
@@ -272,6 +275,15 @@ async def test_a_refund_that_failed_can_be_tried_again(stage: Stage) -> None:
     assert (await stage.card(card)).state == "refunded"
 
 
+async def test_a_cancellation_is_quoted_with_the_deposit_that_it_gives_back(stage: Stage) -> None:
+    project = await stage.project(price=10_000, kind="studio", deposit=2_500)
+    card = await stage.make(project.buyer, project.thread_id, "cancel", {"reason": "Ill"})
+    assert card.totals["quote"]["deposit_cents"] == 2_500
+    await stage.act(project.seller, card, "accept")
+    await stage.run_payments()
+    assert (await stage.balance(project.leg.leg_id)).deposit_held_cents == 0
+
+
 @pytest.mark.parametrize(
     ("by", "in_hours", "refund"),
     [("buyer", 24 * 8, 10_000), ("buyer", 24 * 3, 5_000), ("buyer", 5, 0), ("seller", 5, 10_000)],
@@ -286,7 +298,7 @@ async def test_a_cancellation_is_quoted_and_then_done_as_quoted(
     card = await stage.act(other, card, "accept")
     await stage.run_payments()
     assert (await stage.leg_of(project)).state is LegState.CANCELLED
-    assert (await stage.balance(project.leg)).refunded_cents == refund
+    assert (await stage.balance(project.leg.leg_id)).refunded_cents == refund
     with pytest.raises((ActionInvalidState, CardInvalid)):
         await stage.make(creator, project.thread_id, "cancel", {"reason": "Ill"})
 
@@ -298,33 +310,37 @@ async def test_money_is_not_added_to_a_leg_that_is_over(stage: Stage) -> None:
     await stage.act(project.buyer, done, "accept")
     with pytest.raises(ActionInvalidState, match="completed"):
         await stage.make(project.seller, project.thread_id, "extras", lamps())
-    # What was on the table before can still be agreed on; it goes on to the seller.
-    await stage.act(project.buyer, extras, "accept")
+    extras = await stage.card(extras)
+    assert extras.state == "leg_completed"
+    with pytest.raises(ActionInvalidState):
+        await stage.act(project.buyer, extras, "accept")
     await stage.run_payments()
-    assert (await stage.card(extras)).state == "paid"
-    assert (await stage.balance(project.leg)).payout_cents == 11_000
+    assert (await stage.balance(project.leg.leg_id)).payout_cents == 10_000
 
 
 async def test_nothing_is_charged_for_a_leg_that_is_cancelled(stage: Stage) -> None:
-    project = await stage.project(price=0)
+    project = await stage.project(begun=True, price=0)
     extras = await stage.make(project.seller, project.thread_id, "extras", lamps())
     clock = await stage.make(
         project.seller, project.thread_id, "overtime", {"rate_cents_per_hour": 6000}
     )
     clock = await stage.act(project.buyer, clock, "accept")
-    clock = await stage.act(project.buyer, clock, "stop")
     cancel = await stage.make(project.buyer, project.thread_id, "cancel", {"reason": "Ill"})
     await stage.act(project.seller, cancel, "accept")
-    with pytest.raises(ActionInvalidState, match="cancelled"):
-        await stage.act(project.buyer, extras, "accept")
-    clock = await stage.run_timer(clock, "confirm")
-    assert (clock.state, clock.totals["failure_code"]) == ("failed", "leg_cancelled")
+    for card in (extras, clock):
+        closed = await stage.card(card)
+        assert (closed.state, closed.waits_for) == ("leg_cancelled", ())
+        assert ("stopped_at" in closed.totals) == (card is clock)
+        assert await stage.timers(closed) == {}
+        with pytest.raises(ActionInvalidState, match="leg_cancelled"):
+            await stage.act(project.buyer, closed, "stop")
+    stage.clock.advance(days=3)
+    await stage.cards.run_timer(clock.id, "stop")
     assert await stage.payments(clock) == []
-    assert (await stage.act(project.buyer, clock, "decline")).state == "declined"
 
 
 async def test_what_costs_nothing_is_paid_at_once(stage: Stage) -> None:
-    project = await stage.project()
+    project = await stage.project(begun=True)
     payload = {"rate_cents_per_hour": 1, "minutes": 1}
     card = await stage.make(project.seller, project.thread_id, "overtime", payload)
     card = await stage.act(project.buyer, card, "accept")
@@ -363,4 +379,4 @@ async def test_refunds_at_once_are_together_at_most_what_was_paid(stage: Stage) 
     )
     assert sum(isinstance(each, ActionConflict) for each in outcomes) == 5
     await stage.run_payments()
-    assert (await stage.balance(project.leg)).refunded_cents == 4_500
+    assert (await stage.balance(project.leg.leg_id)).refunded_cents == 4_500

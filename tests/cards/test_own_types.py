@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.cards.catalogue import Catalogue, CatalogueError, load_catalogue
+from greenroom.cards.catalogue.loading import Catalogue, CatalogueError, load_catalogue
 from greenroom.cards.wire import CardRenderer
 from greenroom.kernel.errors import CardInvalid, Unavailable
+from tests.support import REPOSITORY
+from tests.support.clock import FakeClock
 
 from .stage import Stage
 
-if TYPE_CHECKING:
-    from conftest import FakeClock
-
-DOCS = Path(__file__).parents[2] / "docs" / "cards.md"
+DOCS = REPOSITORY / "docs" / "cards.md"
 
 
 def block(language: str) -> str:
@@ -94,5 +92,10 @@ async def test_a_card_of_a_type_that_is_no_more_can_only_be_read(
 def test_the_page_names_everything_that_is_built_in(catalogue: Catalogue) -> None:
     text = DOCS.read_text(encoding="utf-8")
     registry = catalogue.registry
-    for name in [*registry.effects, *registry.guards, *registry.predicates]:
+    for name in [
+        *registry.effects,
+        *registry.guards,
+        *registry.predicates,
+        *registry.rules,
+    ]:
         assert f"`{name}`" in text, name

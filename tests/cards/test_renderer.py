@@ -1,10 +1,10 @@
-"""Cards as their readers see them, fifty to a page."""
+"""Rendering of cards for their viewers, fifty to a page."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from greenroom.cards.catalogue import Catalogue
+from greenroom.cards.catalogue.loading import Catalogue
 from greenroom.cards.wire import CardRenderer
 
 

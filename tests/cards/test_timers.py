@@ -1,4 +1,4 @@
-"""Cards that do something by themselves, at their time, once."""
+"""Timers of cards fire at their time and once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from greenroom.bookings.model import LegState
 from greenroom.cards.model import Card
+from tests.support.clock import HOUR_MS
 
 from .stage import Stage
 
@@ -59,7 +60,7 @@ async def test_a_timer_that_is_not_due_does_nothing(stage: Stage) -> None:
 async def test_a_timer_that_fires_many_times_at_once_fires_once(stage: Stage) -> None:
     project = await stage.project()
     card = await stage.make(project.seller, project.thread_id, "complete", {"kind": "milestone"})
-    stage.clock.advance(hours=72)
+    stage.clock.now_ms = project.leg.end_ms + 72 * HOUR_MS
     await asyncio.gather(*(stage.cards.run_timer(card.id, "review") for _ in range(20)))
     card, history = await stage.cards.access(None, card.id)
     assert (card.state, card.version) == ("auto_accepted", 2)
@@ -84,30 +85,31 @@ async def test_a_timer_runs_on_between_states_that_it_is_for(stage: Stage) -> No
 async def test_a_timer_that_has_become_impossible_leaves_the_card_to_people(stage: Stage) -> None:
     project = await stage.project()
     card = await stage.make(project.seller, project.thread_id, "complete", {"kind": "milestone"})
-    cancel = await stage.make(project.buyer, project.thread_id, "cancel", {"reason": "Ill"})
-    await stage.act(project.seller, cancel, "accept")
+    await stage.make(project.buyer, project.thread_id, "refund", {"reason": "Too dark"})
     card = await stage.run_timer(card, "review")
     assert (card.state, card.expires_at_ms) == ("pending", None)
     assert await stage.timers(card) == {}
+    shown = stage.cards.renderer.render_card(card, project.seller)
+    assert [each.action for each in shown.available_actions] == ["withdraw"]
     assert (await stage.act(project.seller, card, "withdraw")).state == "withdrawn"
 
 
 async def test_timers_of_what_is_not_there_are_let_go(stage: Stage) -> None:
-    insert = "insert into timer (subject, name, due_at) values ($1, $2, $3)"
+    insert = "insert into task (kind, key, due_at) values ('timer', $1, $2)"
     buyer, _, thread_id = await stage.inquiry()
     card = await propose(stage, buyer, thread_id, 24)
     for subject, name in (("crd_gone", "expire"), (card.id, "no_such_timer")):
-        await stage.pool.execute(insert, subject, name, stage.clock())
+        await stage.pool.execute(insert, f"{subject}/{name}", stage.clock())
         await stage.cards.run_timer(subject, name)
-        left = "select count(*) from timer where subject = $1 and name = $2"
-        assert await stage.pool.fetchval(left, subject, name) == 0
+        left = "select count(*) from task where kind = 'timer' and key = $1"
+        assert await stage.pool.fetchval(left, f"{subject}/{name}") == 0
 
 
 async def test_a_card_expires_also_when_its_thread_is_gone(stage: Stage) -> None:
     project = await stage.project()
     card = await stage.make(project.seller, project.thread_id, "complete", {"kind": "milestone"})
     await stage.pool.execute("update card set thread_id = 'thr_gone' where card_id = $1", card.id)
-    stage.clock.advance(hours=72)
+    stage.clock.now_ms = project.leg.end_ms + 72 * HOUR_MS
     await stage.cards.run_timer(card.id, "review")
     state = await stage.pool.fetchval("select state from card where card_id = $1", card.id)
     assert state == "auto_accepted"

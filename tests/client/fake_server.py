@@ -22,6 +22,7 @@ class FakeServer:
         self.events: list[Json] = []
         self.messages: dict[str, Json] = {}
         self.acks: list[str] = []
+        self.limits = {"watched_threads": 50}
         self._ids = itertools.count(1)
 
     @property
@@ -46,6 +47,8 @@ class FakeServer:
             return refusal
         if path == "/v1/sync":
             return self._sync(request)
+        if path == "/v1/limits":
+            return httpx.Response(200, json={"limits": self.limits})
         if path == "/v1/sync/ack":
             self.acks.append(json.loads(request.content)["cursor"])
             return httpx.Response(204)
@@ -55,7 +58,7 @@ class FakeServer:
 
     def _sync(self, request: httpx.Request) -> httpx.Response:
         since = request.url.params.get("since", "e-0")
-        limit = int(request.url.params["limit"])
+        limit = int(request.url.params.get("limit", "100"))
         start = int(since.removeprefix("e-"))
         page = self.events[start : start + limit]
         cursor = page[-1]["cursor"] if page else since

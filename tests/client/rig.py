@@ -6,20 +6,20 @@ from typing import Any, NoReturn
 
 import httpx
 
-from greenroom.client.activity import Activity
-from greenroom.client.backoff import RetryBudget
-from greenroom.client.calls import Calls
-from greenroom.client.choice import KINDS, Choice, Kind
-from greenroom.client.feed import Feed
-from greenroom.client.handover import Handover
-from greenroom.client.limits import ClientLimits
-from greenroom.client.link import Link
-from greenroom.client.queue_file import NoQueueFile
-from greenroom.client.sending import SendQueue
-from greenroom.client.state import State
-from greenroom.client.timing import Signal, end
-from greenroom.client.tokens import Tokens, TokenSource
-from greenroom.client.transport import Sink
+from greenroom_client.activity import Activity
+from greenroom_client.backoff import RetryBudget
+from greenroom_client.calls import Calls
+from greenroom_client.choice import KINDS, Choice, Kind
+from greenroom_client.feed import Feed
+from greenroom_client.handover import Handover
+from greenroom_client.limits import ClientLimits
+from greenroom_client.link import Link
+from greenroom_client.queue_file import NoQueueFile
+from greenroom_client.sending import SendQueue
+from greenroom_client.state import State
+from greenroom_client.timing import Signal, end
+from greenroom_client.tokens import Tokens, TokenSource
+from greenroom_client.transport import Sink
 
 from .fake_server import FakeServer
 from .virtual_time import virtual_timing

@@ -2,9 +2,9 @@
 
 import itertools
 
-from greenroom.client.backoff import Backoff, RetryBudget
-from greenroom.client.limits import ClientLimits
-from greenroom.client.timing import Timing
+from greenroom_client.backoff import Backoff, RetryBudget
+from greenroom_client.limits import ClientLimits
+from greenroom_client.timing import Timing
 
 LIMITS = ClientLimits()
 

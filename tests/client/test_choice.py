@@ -2,8 +2,8 @@
 
 import pytest
 
-from greenroom.client.choice import KINDS, Choice
-from greenroom.client.limits import ClientLimits
+from greenroom_client.choice import KINDS, Choice
+from greenroom_client.limits import ClientLimits
 
 LIMITS = ClientLimits()
 

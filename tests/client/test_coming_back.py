@@ -8,16 +8,16 @@ from typing import Any, NoReturn
 import httpx
 import pytest
 
-from greenroom.client.errors import (
+from greenroom_client.errors import (
     BrokenOffError,
     ClosedError,
     NotOpenedError,
     Problem,
     UnreachableError,
 )
-from greenroom.client.limits import ClientLimits
-from greenroom.client.tokens import Token
-from greenroom.client.transport import Sink, StreamEndedError
+from greenroom_client.limits import ClientLimits
+from greenroom_client.tokens import Token
+from greenroom_client.transport import Sink, StreamEndedError
 
 from .fake_server import jwt, problem
 from .rig import Rig, ending, failing, stay
@@ -37,7 +37,16 @@ async def time_to_return(rig: Rig) -> float:
 
 @pytest.mark.parametrize(
     ("code", "wait_s"),
-    [(1000, 0.25), (1001, 0.25), (1006, 0.25), (1011, 0.25), (1012, 2.5), (4401, 0), (4408, 0)],
+    [
+        (1000, 0.25),
+        (1001, 0.25),
+        (1006, 0.25),
+        (1011, 0.25),
+        (1012, 2.5),
+        (4401, 0),
+        (4408, 0),
+        (4500, 30),
+    ],
 )
 def test_it_comes_back_soon_after(code: int, wait_s: float) -> None:
     """The dice always say one half."""

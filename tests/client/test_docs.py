@@ -1,28 +1,30 @@
-"""The example in docs/client.md does what it says."""
+"""The example in docs/client.md and in the client's README does what it says."""
 
 import asyncio
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from greenroom.client import Client
+from tests.support import REPOSITORY
+from tests.support.server_process import token_of
 
-from .site import Pair, read_messages, token_of
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "client.md"
+from .pair import Pair, read_messages
 
 
-def example() -> str:
-    [code] = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+def example(page: str = "docs/client.md") -> str:
+    [code] = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.DOTALL)
     return str(code)
+
+
+def test_both_pages_show_the_same_example() -> None:
+    assert example("clients/python/README.md") == example()
 
 
 @pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 async def test_the_example_answers_every_message(pair: Pair) -> None:
     [thread_id] = await pair.start()
-    known: dict[str, Any] = {"Client": Client}
+    known: dict[str, Any] = {}
     exec(example(), known)  # noqa: S102 (it is ours)
     bot = asyncio.create_task(known["echo"](pair.server.url, token_of(pair.ben)))
     async with pair.client(pair.ada) as ada:
@@ -40,5 +42,7 @@ async def test_the_example_answers_every_message(pair: Pair) -> None:
     await asyncio.gather(bot, return_exceptions=True)
 
 
-def test_the_example_is_ten_lines() -> None:
-    assert len(example().splitlines()) <= 10
+def test_the_example_is_ten_lines_below_its_import() -> None:
+    imported, _, rest = example().partition("\n\n\n")
+    assert imported == "from greenroom_client import Client"
+    assert len(rest.splitlines()) <= 10

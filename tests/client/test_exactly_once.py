@@ -6,11 +6,11 @@ from typing import NoReturn
 
 import pytest
 
-from greenroom.client.choice import KINDS
-from greenroom.client.errors import BrokenOffError, NotOpenedError, Problem, UnreachableError
-from greenroom.client.limits import ClientLimits
-from greenroom.client.timing import Signal
-from greenroom.client.transport import Sink, StreamEndedError
+from greenroom_client.choice import KINDS
+from greenroom_client.errors import BrokenOffError, NotOpenedError, Problem, UnreachableError
+from greenroom_client.limits import ClientLimits
+from greenroom_client.timing import Signal
+from greenroom_client.transport import Sink, StreamEndedError
 
 from .rig import Behaviour, Log, Rig, during
 from .virtual_time import run_virtually

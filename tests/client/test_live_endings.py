@@ -1,4 +1,4 @@
-"""Tokens that end, devices that take each other's place, networks that let little through."""
+"""Expired tokens, replaced devices, and networks that block transports."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from greenroom.client import Client, ClientLimits, Kind
+from greenroom_client import Client, ClientLimits, Kind
+from tests.support.server_process import ServerProcess, token_of
+from tests.support.waiting import PATIENCE_S, until
 
+from .pair import Pair, read_messages
 from .proxy import Proxy
-from .site import PATIENCE_S, Pair, Server, read_messages, token_of, until
 
 QUICK = ClientLimits(
     open_timeout_s=1, poll_open_s=0.05, climb_after_s=0.3, climb_cap_s=0.3, ack_interval_s=0.05
@@ -97,7 +99,7 @@ async def test_one_device_too_many_takes_the_place_of_the_oldest(pair: Pair) -> 
 
 
 @pytest.fixture
-async def proxy(server: Server) -> AsyncIterator[Proxy]:
+async def proxy(server: ServerProcess) -> AsyncIterator[Proxy]:
     async with Proxy(server.port) as running:
         yield running
 
@@ -156,10 +158,10 @@ async def test_a_connection_that_dies_in_silence_is_noticed(
 
 
 @pytest.fixture(scope="module")
-async def server(open_home: Path, database_url: str) -> AsyncIterator[Server]:
+async def server(open_home: Path, database_url: str) -> AsyncIterator[ServerProcess]:
     environment = {"GREENROOM_LIMIT_STREAMS_PER_USER": "3"}
-    started = Server(open_home, {**environment, "GREENROOM_DATABASE_URL": database_url})
-    await started.start()
+    started = ServerProcess(open_home, {**environment, "GREENROOM_DATABASE_URL": database_url})
+    await asyncio.to_thread(started.start)
     yield started
-    await started.stop()
+    await asyncio.to_thread(started.stop)
     print(*started.complaints()[-20:], sep="\n")

@@ -1,15 +1,17 @@
-"""The thin wrappers, against the real thing."""
+"""The client's REST methods against a real server."""
 
 import pytest
 
-from greenroom.client import Client, Problem, UnreachableError
+from greenroom_client import Client, Problem, UnreachableError
+from tests.support.ports import free_port
 
-from .site import Pair, free_port
+from .pair import Pair
 
 
 async def test_a_bot_can_do_its_work(pair: Pair) -> None:
     async with pair.client(pair.ada) as ada, pair.client(pair.ben) as ben:
-        assert (await ben.rest.me())["user_id"] == pair.ben
+        assert (await ben.rest.me())["user"]["user_id"] == pair.ben
+        assert (await ben.rest.limits())["limits"]["body_characters"] > 0
         started = await ada.rest.start_thread([pair.ben], "Hello", subject="Shoot", client_id="c1")
         again = await ada.rest.start_thread([pair.ben], "Hello", subject="Shoot", client_id="c1")
         thread_id, first = started["thread"]["id"], started["message"]
@@ -18,16 +20,31 @@ async def test_a_bot_can_do_its_work(pair: Pair) -> None:
         [item] = (await ben.rest.inbox(unread=True, limit=10))["items"]
         assert item["thread"]["subject"] == "Shoot"
         assert (await ben.rest.mark_read(thread_id, first["id"]))["inbox"]["unread_count"] == 0
-        edited = await ada.rest.edit(thread_id, first["id"], "Hello there")
+        edited = (await ada.rest.edit(thread_id, first["id"], "Hello there"))["message"]
         assert edited["body"] == "Hello there"
         second = await ben.send(thread_id, "Good morning")
         page = await ada.rest.messages(thread_id, before=second["id"])
         assert [each["body"] for each in page["items"]] == ["Hello there"]
-        assert (await ada.rest.delete(thread_id, first["id"]))["deleted_at"] is not None
+        deleted = (await ada.rest.delete(thread_id, first["id"]))["message"]
+        assert deleted["deleted_at"] is not None
         bodies = [each["body"] for each in await ada.load_messages(thread_id)]
         assert bodies == ["", "Good morning"]
         [other] = (await ada.rest.presence(thread_id))["items"]
         assert other["user_id"] == pair.ben
+
+
+async def test_a_bot_knows_whom_it_writes_to_and_whom_not(pair: Pair) -> None:
+    async with pair.client(pair.ada) as ada, pair.client(pair.ben) as ben:
+        assert (await ben.rest.me())["user"]["verified"] is False
+        assert (await ada.rest.user(pair.ben))["user"]["user_id"] == pair.ben
+        first = await ada.rest.start_thread(pair.ben, "Hello", listing_key="listing/7")
+        again = await ada.rest.start_thread(pair.ben, "Still there?", listing_key="listing/7")
+        assert again["thread"]["id"] == first["thread"]["id"]
+        await ben.rest.block(pair.ada)
+        [blocked] = (await ben.rest.blocks(limit=1))["items"]
+        assert blocked["user_id"] == pair.ada
+        await ben.rest.unblock(pair.ada)
+        assert await ben.rest.blocks() == {"items": [], "next_cursor": None}
 
 
 async def test_a_problem_says_what_and_why(pair: Pair) -> None:

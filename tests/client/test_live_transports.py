@@ -1,4 +1,4 @@
-"""Two people over each transport, and over all of them by turns."""
+"""Two people over each transport, and over all of them in turn."""
 
 import asyncio
 import random
@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from greenroom.client import TRANSPORTS, Client, ClientLimits, Kind
+from greenroom_client import TRANSPORTS, Client, ClientLimits, Kind
+from tests.support import IS_FULL
+from tests.support.waiting import PATIENCE_S, until
 
-from .site import IS_FULL, PATIENCE_S, Pair, all_messages, read_messages, until
+from .pair import Pair, all_messages, read_messages
 
 Json = dict[str, Any]
 

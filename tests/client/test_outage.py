@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from greenroom.client import Client, ClientLimits
+from greenroom_client import Client, ClientLimits
 
 from .fake_server import FakeServer, problem
 from .virtual_time import now_s, run_virtually, virtual_timing

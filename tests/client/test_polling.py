@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from greenroom.client import Client, Problem
+from greenroom_client import Client, Problem
 
 from .fake_server import FakeServer, problem
 from .virtual_time import now_s, run_virtually, virtual_timing

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from greenroom.client.queue_file import Draft, QueueFile
+from greenroom_client.queue_file import Draft, QueueFile
 
-DRAFTS = [Draft("c1", "thr_1", "Grüße 🌞\u2028"), Draft("c2", "thr_2", "two", "msg_1")]
+DRAFTS = [
+    Draft("c1", "thr_1", "Grüße 🌞\u2028"),
+    Draft("c2", "thr_2", "two", "msg_1"),
+    Draft("c3", "thr_2", "", attachments=("fil_1", "fil_2")),
+]
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import httpx
 import pytest
 
-from greenroom.client import (
+from greenroom_client import (
     TRANSPORTS,
     Client,
     ClientLimits,
@@ -20,11 +20,11 @@ from greenroom.client import (
     QueuedSend,
     QueueFullError,
 )
-from greenroom.client.errors import UnreachableError
-from greenroom.client.queue_file import Draft
-from greenroom.client.tokens import Token
-from greenroom.client.transport import Sink, StreamEndedError
-from greenroom.client.websocket import LineLostError
+from greenroom_client.errors import UnreachableError
+from greenroom_client.queue_file import Draft
+from greenroom_client.tokens import Token
+from greenroom_client.transport import Sink, StreamEndedError
+from greenroom_client.websocket import LineLostError
 
 from .fake_server import FakeServer, problem
 from .rig import Rig, failing

@@ -1,15 +1,15 @@
-"""Acknowledgements, typing and watching are not said more often than needed."""
+"""Acknowledgements, typing and watching are not sent more often than needed."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
-from greenroom.client import Client
-from greenroom.client.acks import Acks
-from greenroom.client.errors import Problem, UnreachableError
-from greenroom.client.limits import ClientLimits
-from greenroom.client.timing import Signal
+from greenroom_client import Client
+from greenroom_client.acks import Acks
+from greenroom_client.errors import Problem, UnreachableError
+from greenroom_client.limits import ClientLimits
+from greenroom_client.timing import Signal
 
 from .fake_server import FakeServer, problem
 from .rig import during
@@ -125,9 +125,12 @@ def test_typing_troubles_nobody_while_the_server_is_away() -> None:
 
 def test_a_client_watches_so_many_threads_and_no_more() -> None:
     async def story() -> None:
-        async with client_of(FakeServer()) as client:
-            await client.watch(f"thr_{number}" for number in range(50))
-            with pytest.raises(ValueError, match="at most 50"):
-                await client.watch(f"thr_{number}" for number in range(51))
+        server = FakeServer()
+        server.limits["watched_threads"] = 3
+        async with client_of(server) as client:
+            await client.watch(f"thr_{number}" for number in range(3))
+            with pytest.raises(ValueError, match="at most 3"):
+                await client.watch(f"thr_{number}" for number in range(4))
+        assert server.requests.count(("GET", "/v1/limits")) == 1
 
     run_virtually(story())

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greenroom.client.sse_lines import SseReader
+from greenroom_client.sse_lines import SseReader
 
 STREAM = (
     "retry: 1200\n\n"

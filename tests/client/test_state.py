@@ -1,11 +1,11 @@
-"""What a client knows from the events that it was told of."""
+"""The state that a client builds from events."""
 
 from typing import Any
 
 import pytest
 
-from greenroom.client import State
-from greenroom.client.state import Mark
+from greenroom_client import State
+from greenroom_client.state import Mark
 
 Json = dict[str, Any]
 
@@ -220,3 +220,46 @@ def test_a_changed_card_that_is_not_known_leaves_no_hole() -> None:
     state.apply(told("message.new", message=message(9)))
     state.apply(told("card.changed", card={"id": "crd_1", "message_id": "thr_1:2"}))
     assert seqs(state) == [9]
+
+
+def picture(state: str, **more: Any) -> Json:
+    urls = {"thumb": "https://x/thumb", "preview": "https://x/preview"} if state == "ready" else {}
+    renditions = [{"kind": kind, "url": url} for kind, url in urls.items()]
+    return {"id": "fil_1", "state": state, "width": None, "renditions": renditions, **more}
+
+
+def attachment(file: Json) -> Json:
+    own = {"kind": "preview", "file_id": file["id"], "width": file["width"], "thumb": None}
+    return {**own, "file": file}
+
+
+def test_a_file_becomes_what_it_is_in_the_message_that_shows_it() -> None:
+    state = State()
+    other = {**attachment(picture("processing")), "file_id": "fil_2"}
+    shown = [attachment(picture("processing")), other]
+    state.apply(told("message.new", message=message(1, attachments=shown)))
+    ready = picture("ready", width=640)
+    state.apply(told("file.changed", message_id="thr_1:1", file=ready))
+    [after] = state.messages("thr_1")
+    [first, second] = after["attachments"]
+    assert (first["file"], first["width"], first["thumb"]) == (ready, 640, "https://x/thumb")
+    assert (first["kind"], second) == ("preview", other)
+
+
+def test_a_card_shows_its_files_as_they_are() -> None:
+    state = State()
+    card = {"id": "crd_1", "message_id": "thr_1:1", "files": [picture("processing")]}
+    state.apply(told("message.new", message=message(1, card=card, attachments=[])))
+    state.apply(told("file.changed", message_id="thr_1:1", file=picture("ready")))
+    [after] = state.messages("thr_1")
+    assert after["card"]["files"] == [picture("ready")]
+
+
+@pytest.mark.parametrize("where", [{"message_id": "thr_1:9"}, {}])
+def test_a_file_that_no_known_message_shows_changes_nothing(where: Json) -> None:
+    state = State()
+    state.apply(told("message.new", message=message(1, attachments=[])))
+    before = state.messages("thr_1")
+    state.apply(told("file.changed", file=picture("ready"), **where))
+    state.apply({"type": "file.changed", "cursor": "c", "at": "…", "file": picture("ready")})
+    assert state.messages("thr_1") == before

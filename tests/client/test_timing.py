@@ -1,10 +1,10 @@
-"""Waiting, and ending what waits."""
+"""Waiting with a timeout, and ending a wait."""
 
 import asyncio
 
 import pytest
 
-from greenroom.client.timing import Signal, end
+from greenroom_client.timing import Signal, end
 
 from .virtual_time import now_s, run_virtually, virtual_timing
 

@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from greenroom.client.errors import UnreachableError
-from greenroom.client.limits import ClientLimits
-from greenroom.client.tokens import Tokens, TokenSource, read_expiry_s
+from greenroom_client.errors import UnreachableError
+from greenroom_client.limits import ClientLimits
+from greenroom_client.tokens import Tokens, TokenSource, read_expiry_s
 
 from .fake_server import jwt
 from .virtual_time import now_s, run_virtually, virtual_timing

@@ -5,7 +5,7 @@ import selectors
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
-from greenroom.client import Timing
+from greenroom_client import Timing
 
 T = TypeVar("T")
 

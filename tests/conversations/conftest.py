@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.dynamodb.store import DynamoConversations
 
 from .inside import DynamoInside, Inside, PostgresInside
 

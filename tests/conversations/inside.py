@@ -6,11 +6,11 @@ from typing import Protocol
 
 import asyncpg
 
-from greenroom.conversations.keys_dynamodb import EPOCH, thread_partition
+from greenroom.conversations.dynamodb.changes.change import Change
+from greenroom.conversations.dynamodb.items.keys import EPOCH, thread_partition
+from greenroom.conversations.dynamodb.items.rows import RowSettings
+from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.conversations.model import EventType
-from greenroom.conversations.records_dynamodb import Change
-from greenroom.conversations.rows_dynamodb import Arranged
-from greenroom.conversations.store_dynamodb import DynamoConversations
 from greenroom.platform.dynamodb.table import Put
 
 RESTORED = "restored"
@@ -23,6 +23,8 @@ class Inside(Protocol):
     async def put_into_spam(self, thread_id: str, user_id: str) -> None: ...
 
     async def place_in(self, city: str, thread_id: str) -> None: ...
+
+    async def require_safe_mode(self, thread_id: str) -> None: ...
 
     async def originals(self, thread_id: str, message_id: str) -> list[tuple[str, str]]:
         """What was done to a message and what it said before, the first change first."""
@@ -53,6 +55,11 @@ class PostgresInside:
             "update thread set city = $2 where thread_id = $1", thread_id, city
         )
 
+    async def require_safe_mode(self, thread_id: str) -> None:
+        await self._pool.execute(
+            "update thread set safe_mode_required = true where thread_id = $1", thread_id
+        )
+
     async def originals(self, thread_id: str, message_id: str) -> list[tuple[str, str]]:
         rows = await self._pool.fetch(
             "select act, body_text from message_audit"
@@ -76,15 +83,22 @@ class DynamoInside:
         await self._change(thread_id, change_thread)
 
     async def put_into_spam(self, thread_id: str, user_id: str) -> None:
-        spam = Arranged("spam", pinned=False, starred=False, muted_until_ms=None)
+        spam = RowSettings("spam", pinned=False, starred=False, muted_until_ms=None)
         await self._change(
-            thread_id, lambda change: change.tell([user_id], EventType.INBOX_CHANGED, spam)
+            thread_id, lambda change: change.notify([user_id], EventType.INBOX_CHANGED, spam)
         )
 
     async def place_in(self, city: str, thread_id: str) -> None:
         def change_thread(change: Change) -> None:
             change.state = replace(change.state, city=city)
-            change.tell_all(None)
+            change.notify_all(None)
+
+        await self._change(thread_id, change_thread)
+
+    async def require_safe_mode(self, thread_id: str) -> None:
+        def change_thread(change: Change) -> None:
+            change.state = replace(change.state, safe_mode_required=True)
+            change.notify_all(None)
 
         await self._change(thread_id, change_thread)
 

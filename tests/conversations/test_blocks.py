@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
 
 def path_to(thread_id: str) -> str:
@@ -258,3 +255,17 @@ class TestAmongThree:
         await ann.read(thread_id, hidden["id"])
         told = [e for e in await bob.sync() if e["type"] == "receipt"]
         assert hidden["id"] not in str(told)
+
+
+class TestWhoIsNotThere:
+    async def test_calls_that_name_a_person_agree_on_who_is_there(self, api: Api) -> None:
+        """A profile card is for everybody with a token, so a block tells nothing more."""
+        [ann] = await api.people("ann")
+        start = {"kind": "inquiry", "to": "nobody.at.all", "first_message": ann.draft()}
+        refusals = [
+            await ann.refusal("GET", "/v1/users/nobody.at.all"),
+            await ann.refusal("POST", "/v1/blocks", {"user_id": "nobody.at.all"}),
+            await ann.refusal("POST", "/v1/threads", start),
+        ]
+        assert refusals == [(404, "USER_NOT_FOUND")] * 3
+        assert (await ann.call("DELETE", "/v1/blocks/nobody.at.all")).status_code == 204

@@ -1,16 +1,14 @@
 """Cards as clients see them in pages, in the feed and in the inbox."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.postings import Posting, Shadow, Standing
+from greenroom.conversations.thread_updates import Shadow, Standing, ThreadUpdate
 from greenroom.conversations.wire import show_shadow
-
-if TYPE_CHECKING:
-    from conftest import Api, Json
+from tests.support.api import Api, Json
 
 AT = "2027-01-15T08:00:00.000Z"
 
@@ -32,11 +30,11 @@ def card(thread_id: str, by: str, **more: Any) -> Shadow:
     return Shadow(shown["id"], "extras", {**shown, **more})
 
 
-async def post(rooms: Rooms, pool: asyncpg.Pool, posting: Posting) -> None:
-    postings = rooms._kept.postings
+async def post(rooms: Rooms, pool: asyncpg.Pool, update: ThreadUpdate) -> None:
+    thread_updates = rooms._kept.thread_updates
     async with pool.acquire() as conn, conn.transaction():
-        posted = await postings.post(conn, posting)
-    await postings.show([posted])
+        applied = await thread_updates.apply(conn, update)
+    await thread_updates.show([applied])
 
 
 @pytest.fixture
@@ -59,7 +57,7 @@ async def test_a_card_shows_in_pages_with_what_the_viewer_can_do(
 ) -> None:
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
-    await post(rooms, pool, Posting(thread_id, maya.id, new_card=card(thread_id, maya.id)))
+    await post(rooms, pool, ThreadUpdate(thread_id, maya.id, new_card=card(thread_id, maya.id)))
     mine, theirs = [(await each.messages(thread_id))[-1] for each in (maya, theo)]
     assert (theirs["kind"], theirs["body"], theirs["body_html"]) == ("card", "", "")
     assert theirs["card"]["message_id"] == theirs["id"]
@@ -78,7 +76,7 @@ async def test_a_change_comes_as_card_changed_with_the_row(
     thread_id = await maya.thread_with(theo)
     waits = Standing(None, 1, frozenset({theo.id}))
     new = card(thread_id, maya.id)
-    await post(rooms, pool, Posting(thread_id, maya.id, new_card=new, standing=waits))
+    await post(rooms, pool, ThreadUpdate(thread_id, maya.id, new_card=new, standing=waits))
     row = await theo.row(thread_id)
     assert (row["state"], row["needs_action"], row["badges"]) == (
         "pending_decision",
@@ -89,7 +87,7 @@ async def test_a_change_comes_as_card_changed_with_the_row(
     assert (await theo.thread(thread_id))["thread"]["state"] == "pending_decision"
     cursor = await theo.cursor()
     paid = card(thread_id, maya.id, state="paid", version=2)
-    done = Posting(thread_id, theo.id, changed_card=paid, standing=Standing("confirmed"))
+    done = ThreadUpdate(thread_id, theo.id, changed_card=paid, standing=Standing("confirmed"))
     await post(rooms, pool, done)
     [event] = await theo.sync(cursor)
     assert event["type"] == "card.changed"
@@ -106,7 +104,7 @@ async def test_by_itself_a_card_shows_without_actions(
     monkeypatch.setattr(rooms.conversations, "show_card", show_shadow)
     maya, theo = await api.people("maya", "theo")
     thread_id = await maya.thread_with(theo)
-    await post(rooms, pool, Posting(thread_id, maya.id, new_card=card(thread_id, maya.id)))
+    await post(rooms, pool, ThreadUpdate(thread_id, maya.id, new_card=card(thread_id, maya.id)))
     shown = (await theo.messages(thread_id))[-1]["card"]
     assert shown["available_actions"] == []
     assert (shown["id"], shown["expires_at"]) == (f"crd_{thread_id}", None)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
 
 def opening(author: Person, to: Person) -> Json:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
+if TYPE_CHECKING:
     from .inside import Inside
 
 DAY_S = 24 * 60 * 60
@@ -226,7 +226,8 @@ class TestJobs:
         ann, bob, carl = await api.people("ann", "bob", "carl")
         job = f"job-{ann.id}"
         members = {"participants": [ann.id, bob.id]}
-        assert (await api.backend.put(f"/v1/jobs/{job}", members)).status_code == 201
+        made = await api.backend.put(f"/v1/jobs/{job}", members)
+        assert (made.status_code, made.json()) == (201, {"job": {"job_id": job, **members}})
         assert (await api.backend.put(f"/v1/jobs/{job}", members)).status_code == 200
         started = await ann.start(bob, job_id=job)
         assert started["thread"]["job_id"] == job
@@ -252,3 +253,25 @@ class TestJobs:
         assert await ann.refusal("POST", "/v1/threads", new) == (400, "INVALID_REQUEST")
         new["job_id"] = "unknown"
         assert await ann.refusal("POST", "/v1/threads", new) == (404, "NOT_FOUND")
+
+    async def test_where_jobs_are_required_those_of_others_look_like_none(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ann, bob, carl = await api.people("ann", "bob", "carl")
+        jobs = (f"job-{carl.id}", f"unregistered-{carl.id}")
+        await api.backend.put(f"/v1/jobs/{jobs[0]}", {"participants": [bob.id, carl.id]})
+        monkeypatch.setattr(api.rooms.conversations, "_require_job", True)
+
+        async def ask(path: str, body: Json) -> Json:
+            answer = await ann.post(path, body)
+            assert answer.status_code == 404
+            document: Json = answer.json()
+            del document["corr_id"]
+            return document
+
+        new: Json = {"kind": "inquiry", "to": bob.id, "first_message": ann.draft()}
+        starts = [await ask("/v1/threads", {**new, "job_id": job}) for job in jobs]
+        assert starts[0] == starts[1]
+        sent: Json = {"receiverId": bob.id, "content": "Hello", "type": "text"}
+        sends = [await ask("/messages/send", {**sent, "jobId": job}) for job in jobs]
+        assert sends[0] == sends[1]

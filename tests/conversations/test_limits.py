@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from greenroom.kernel.limits import Limits
+from tests.support.api import Api, Person
 
 if TYPE_CHECKING:
     import httpx
-    from conftest import Api, Person
 
 
 @pytest.fixture(scope="module")

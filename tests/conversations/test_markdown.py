@@ -21,6 +21,7 @@ from greenroom.conversations.markdown import (
 from greenroom.conversations.model import normalise_text
 
 REL = 'rel="noopener noreferrer nofollow ugc"'
+ALLOWED_ATTRIBUTES = {"a": {"href", "rel"}, "ol": {"start"}}
 ALLOWED_TAGS = {"p", "br", "strong", "em", "code", "pre", "a", "ul", "ol", "li", "blockquote"}
 
 ATTACKS = [
@@ -116,13 +117,21 @@ def shown(body: str) -> str:
 def check_harmless(html: str) -> None:
     for tag, attributes in Page(html).tags:
         assert tag in ALLOWED_TAGS
-        assert set(attributes) <= ({"href", "rel", "title"} if tag == "a" else set())
+        assert set(attributes) <= ALLOWED_ATTRIBUTES.get(tag, set())
         if "href" in attributes:
             assert urlsplit(attributes["href"] or "").scheme in {"http", "https", "mailto"}
             assert set((attributes["rel"] or "").split()) >= {"noopener", "noreferrer", "nofollow"}
 
 
 class TestSafety:
+    @pytest.mark.parametrize("title", ['"call 555 0100"', "'call 555 0100'", "(call 555 0100)"])
+    @pytest.mark.parametrize("address", ["https://x.test", "<https://x.test>", "mailto:a@x.test"])
+    @pytest.mark.parametrize("mark", ["", "!"])
+    def test_titles_of_links_are_dropped(self, mark: str, address: str, title: str) -> None:
+        html = shown(f"{mark}[words]({address} {title})")
+        assert "call" not in html
+        check_harmless(html)
+
     @pytest.mark.parametrize("body", ATTACKS)
     def test_attack_is_only_text(self, body: str) -> None:
         check_harmless(shown(body))
@@ -166,6 +175,8 @@ class TestSubset:
             ("one\ntwo", "<p>one<br>\ntwo</p>"),
             ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
             ("1. a", "<ol>\n<li>a</li>\n</ol>"),
+            ("3. Mai", '<ol start="3">\n<li>Mai</li>\n</ol>'),
+            ("![a](https://a.example/i)", f'<p><a href="https://a.example/i" {REL}>a</a></p>'),
             ("> said", "<blockquote>\n<p>said</p>\n</blockquote>"),
             ("# no heading", "<p># no heading</p>"),
             ("a | b\n--|--", "<p>a | b<br>\n--|--</p>"),

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from greenroom.kernel.ids import id_time_ms
+from tests.support.api import Api, Json, Person
 
 if TYPE_CHECKING:
-    from conftest import Api, Json, Person
-
     from .inside import Inside
 
 
@@ -322,8 +321,16 @@ class TestPaging:
         between = first["id"][:-14] + "z" * 14
         assert [m["seq"] for m in await bob.messages(thread_id, before=between)] == [1]
         assert [m["seq"] for m in await bob.messages(thread_id, after=between)] == [2]
-        assert await bob.messages(thread_id, before="msg_") == []
-        assert await bob.messages(thread_id, after="msg_~") == []
+
+    @pytest.mark.parametrize("bound", ["before", "after"])
+    @pytest.mark.parametrize("text", ["", "msg_", "msg_~", "yesterday", "thr_" + "0" * 26])
+    async def test_a_bound_that_is_no_message_id_is_refused(
+        self, api: Api, bound: str, text: str
+    ) -> None:
+        _, bob, thread_id = await pair(api)
+        answer = await bob.get(path_to(thread_id), **{bound: text})
+        assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")
+        assert bound in answer.json()["hint"]
 
     @pytest.mark.parametrize("limit", ["0", "51", "-1", "many", "1.5", ""])
     async def test_limit_is_one_to_fifty(self, api: Api, limit: str) -> None:

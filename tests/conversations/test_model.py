@@ -9,7 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from greenroom.conversations.inbox import InboxKey
 from greenroom.conversations.model import (
+    AttachmentRef,
     Cursor,
     Draft,
     InboxRow,
@@ -18,10 +20,9 @@ from greenroom.conversations.model import (
     normalise_body,
     normalise_label,
     normalise_text,
-    preview,
 )
-from greenroom.conversations.store import InboxKey
-from greenroom.conversations.wire import decode_page_key, encode_page_key
+from greenroom.conversations.page_keys import decode_page_key, encode_page_key
+from greenroom.conversations.previews import preview
 from greenroom.kernel.clock import rfc3339
 from greenroom.kernel.errors import InvalidRequest, MsgEmpty, MsgTooLong
 from greenroom.kernel.ids import id_time_ms, make_id, system_randomness
@@ -132,6 +133,21 @@ class TestDraft:
 
     def test_text_cannot_move_between_body_and_reply(self) -> None:
         assert Draft("1", "a\nb", None, "c").hash() != Draft("1", "a", None, "b\nc").hash()
+
+    def test_hash_of_a_text_is_the_one_that_earlier_versions_kept(self) -> None:
+        assert Draft("1", "hello", None).hash().hex() == "ab59ea03af3f7569d6f03cdc1aaed1b4"
+        with_reply = Draft("1", "hello", None, "msg_1")
+        assert with_reply.hash().hex() == "19890936dd41696207d6a9eb227846f9"
+
+    def test_hash_tells_files_and_their_order_apart(self) -> None:
+        one, other = AttachmentRef("fil_1", "image"), AttachmentRef("fil_2", "image")
+        drafts = [
+            Draft("1", "a", None, attachments=files)
+            for files in ((), (one,), (other,), (one, other), (other, one))
+        ]
+        assert len({draft.hash() for draft in drafts}) == len(drafts)
+        as_file = Draft("2", "a", None, attachments=(AttachmentRef("fil_1", "other"),))
+        assert as_file.hash() == drafts[1].hash()
 
 
 class TestCursors:

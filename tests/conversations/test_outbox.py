@@ -10,11 +10,11 @@ import pytest
 
 from greenroom.bootstrap import Rooms
 from greenroom.conversations.store import DomainEvent
+from tests.support.api import Api, Json
+from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-
-    from conftest import Api, FakeClock, Json
 
     from greenroom.settings import Settings
 

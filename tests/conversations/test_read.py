@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
 
 def mark_in(thread: Json, person: Person) -> str | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
+if TYPE_CHECKING:
     from .inside import Inside
 
 

@@ -12,7 +12,7 @@ from greenroom.cost.assumptions import MINUTES_PER_DAY, Assumptions, ImpossibleE
 from greenroom.cost.curve import EXPONENTS, curve
 from greenroom.cost.model import bill, count
 from greenroom.cost.reasons import reasons
-from greenroom.cost.seed import SEED_LINES, SEED_TOTAL_USD
+from greenroom.cost.simple_estimate import SIMPLE_LINES, SIMPLE_TOTAL_USD
 from greenroom.cost.tables import prices, units
 from greenroom.cost.waiting import waiting
 
@@ -118,36 +118,36 @@ def test_the_free_tier_is_applied_only_when_asked_for() -> None:
 
 def test_waiting_costs_what_it_reads_writes_and_runs_on() -> None:
     polling, streaming = waiting(SMALL, UNITS, PRICES)
-    assert polling.looks == polling.read_units == pytest.approx(22_800)
+    assert polling.checks == polling.read_units == pytest.approx(22_800)
     assert polling.reads_usd == pytest.approx(22_800 * 0.1e-6)
     assert polling.presence_usd == pytest.approx(13_800 * 0.5e-6)
     assert polling.host_usd == pytest.approx(22_800 * (0.2e-6 + 0.25 * 0.1 * 2e-5))
     assert polling.open_hours == streaming.open_hours == 60
-    assert streaming.looks == pytest.approx(21_600 + 1800)
+    assert streaming.checks == pytest.approx(21_600 + 1800)
     assert streaming.read_units == pytest.approx(21_600 * 0.5 + 1800 * 3)
     assert streaming.host_usd == pytest.approx(0.25 * 720 * (0.04 + 2 * 0.005))
 
 
-def test_the_defaults_are_the_seeds_own_million_polls() -> None:
+def test_the_defaults_are_the_simple_estimates_million_polls() -> None:
     a = Assumptions()
     assert a.polls_per_person * a.people * 30 == pytest.approx(1_000_000, rel=0.01)
     assert (a.messages_per_day, a.conversations, a.files_per_day) == (1000, 100, 100)
 
 
-def test_each_line_of_the_seed_stands_beside_one_of_ours_with_a_reason() -> None:
+def test_each_line_of_the_simple_estimate_stands_beside_one_of_ours_with_a_reason() -> None:
     month = bill(Assumptions(), units(), prices().prices)
     given_reasons = reasons(month, units())
     names = [line.name for line in month.lines]
-    assert [line.name for line in SEED_LINES] == names[: len(SEED_LINES)]
+    assert [line.name for line in SIMPLE_LINES] == names[: len(SIMPLE_LINES)]
     assert set(given_reasons) == set(names)
-    for line in SEED_LINES:
-        assert f"The seed's ${line.usd:.2f}: {line.origin}" in given_reasons[line.name]
+    for line in SIMPLE_LINES:
+        assert f"The simple estimate's ${line.usd:.2f}: {line.origin}" in given_reasons[line.name]
 
 
-def test_what_is_said_of_the_seeds_arithmetic_is_so() -> None:
-    by_name = {line.name: line for line in SEED_LINES}
-    assert sum(line.usd for line in SEED_LINES) == pytest.approx(2.97)
-    assert SEED_TOTAL_USD == 3
+def test_what_is_said_of_the_simple_estimates_arithmetic_is_so() -> None:
+    by_name = {line.name: line for line in SIMPLE_LINES}
+    assert sum(line.usd for line in SIMPLE_LINES) == pytest.approx(2.97)
+    assert SIMPLE_TOTAL_USD == 3
     assert by_name["DynamoDB reads"].usd_per_unit * 1e6 == pytest.approx(10 * 0.25)
     assert by_name["DynamoDB writes"].usd_per_unit * 1e6 == pytest.approx(10 * 1.25, rel=0.02)
     assert by_name["S3 storage"].usd == pytest.approx(3 * 0.023, abs=0.005)

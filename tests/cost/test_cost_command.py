@@ -1,38 +1,23 @@
 """`greenroom cost` as people meet it: real processes, their output and exit codes."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from greenroom import cli
-from greenroom.cost.seed import SEED_LINES
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60
+from greenroom.cost.simple_estimate import SIMPLE_LINES
+from tests.support import command
 
 
-def cost(*options: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "greenroom", "cost", *options],
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done
+def cost(*options: str) -> command.Result:
+    return command.run("cost", *options, given={})
 
 
-def test_the_bill_stands_beside_the_seeds_line_by_line() -> None:
+def test_the_bill_stands_beside_the_simple_estimate_line_by_line() -> None:
     done = cost("--messages-per-day", "1000", "--conversations", "100", "--files-per-day", "100")
-    assert done.returncode == 0
-    text = " ".join(done.stdout.split())
-    for line in SEED_LINES:
+    assert done.code == 0
+    text = " ".join(done.out.split())
+    for line in SIMPLE_LINES:
         assert f"{line.name}: " in text
         assert line.origin in text
     assert "as of 2025-11-14" in text
@@ -43,11 +28,11 @@ def test_the_bill_stands_beside_the_seeds_line_by_line() -> None:
 
 
 def test_json_has_every_line_and_adds_up() -> None:
-    document = json.loads(cost("--json").stdout)
+    document = json.loads(cost("--json").out)
     lines = document["lines"]
     assert sum(line["usd"] for line in lines) == pytest.approx(document["total_usd"])
-    seed = {line["name"]: line["seed_usd"] for line in lines if line["seed_usd"] is not None}
-    assert seed == {line.name: line.usd for line in SEED_LINES}
+    simple = {line["name"]: line["simple_usd"] for line in lines if line["simple_usd"] is not None}
+    assert simple == {line.name: line.usd for line in SIMPLE_LINES}
     assert all(line["reason"] for line in lines)
     assert [point["messages_per_day"] for point in document["curve"]] == [
         10.0**n for n in range(3, 10)
@@ -56,22 +41,20 @@ def test_json_has_every_line_and_adds_up() -> None:
 
 
 def test_markdown_is_tables() -> None:
-    text = cost("--markdown", "--streaming-share", "1").stdout
-    for line in SEED_LINES:
+    text = cost("--markdown", "--streaming-share", "1").out
+    for line in SIMPLE_LINES:
         assert f"\n| {line.name} | " in text
     assert text.count("| --- |") >= 4
 
 
 def test_every_assumption_is_an_option_with_its_default() -> None:
-    shown = " ".join(cost("--help").stdout.split())
+    shown = " ".join(cost("--help").out.split())
     for option in ("--messages-per-day N messages sent a day (1000)", "--free-tier", "--markdown"):
         assert option in shown
 
 
 def test_more_messages_cost_more() -> None:
-    few, many = (
-        json.loads(cost("--json", "--messages-per-day", n).stdout) for n in ("1000", "1e6")
-    )
+    few, many = (json.loads(cost("--json", "--messages-per-day", n).out) for n in ("1000", "1e6"))
     assert many["total_usd"] > few["total_usd"]
     assert many["assumptions"]["messages_per_day"] == 1_000_000
 
@@ -97,5 +80,5 @@ def test_a_number_that_is_none_is_refused_and_the_bounds_are_told(
 )
 def test_what_cannot_be_is_refused_with_what_can(options: list[str], told: str) -> None:
     done = cost(*options)
-    assert done.returncode == 2
-    assert told in done.stderr
+    assert done.code == 2
+    assert told in done.err

@@ -3,7 +3,6 @@
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from bench.scale.document import DocumentError, fill
 from bench.scale.levels import Level, harmonic, levels
 from bench.scale.tables import TABLES
 from greenroom.cost.tables import units
+from tests.support import REPOSITORY
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "scale.md"
+DOCUMENT = REPOSITORY / "docs" / "scale.md"
 NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 NOT_PROSE = re.compile(r"<!-- table.*?<!-- end -->|`[^`]*`|10\^\d|1/k", re.DOTALL)
 

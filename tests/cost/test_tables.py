@@ -9,7 +9,7 @@ import pytest
 import greenroom.cost
 from greenroom.cost.tables import (
     Price,
-    Step,
+    PriceTier,
     TableError,
     prices,
     read_prices,
@@ -78,7 +78,7 @@ def test_a_misspelt_or_negative_price_is_an_error() -> None:
 
 
 def test_steps_make_only_what_is_beyond_them_cheaper() -> None:
-    price = Price("GB", 10, beyond=(Step(100, 5), Step(300, 1)))
+    price = Price("GB", 10, beyond=(PriceTier(100, 5), PriceTier(300, 1)))
     assert price.cost(40, free_tier=False) == 400
     assert price.cost(100, free_tier=False) == 1000
     assert price.cost(150, free_tier=False) == 1250

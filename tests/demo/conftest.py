@@ -14,6 +14,7 @@ from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.transport import open_client
 from greenroom.settings import load_settings
+from tests.support.remembered_media import remember
 
 from .places import NewPlace, Place
 
@@ -26,6 +27,13 @@ async def run_on(url: str, statement: str) -> None:
         await connection.execute(statement)
     finally:
         await connection.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remembered_media() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        remember(patch)
+        yield
 
 
 @pytest.fixture(scope="module")

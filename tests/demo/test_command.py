@@ -16,15 +16,16 @@ import httpx
 import pytest
 
 from greenroom.demo.welcome import Sample, welcome
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
-from greenroom.server import bind
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from greenroom.settings import load_settings, server_url
+from tests.support.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from .conftest import NewDatabase
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60
+from tests.support import command
+from tests.support.ports import free_port
 
 # For a machine without curl: as much of it as the box uses.
 CURL = """
@@ -45,15 +46,8 @@ class Demo:
     """A running demo and the box that it printed."""
 
     def __init__(self, home: Path, kept: dict[str, str], *options: str) -> None:
-        others = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "greenroom", "demo", "--port", "0", *options],
-            cwd=REPOSITORY,
-            env={**others, "GREENROOM_HOME": str(home), **kept},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        given = {"GREENROOM_HOME": str(home), **kept}
+        self.process = command.start("demo", "--port", "0", *options, given=given)
         self.box = self._read_box()
         self.server_url = self._find(r"API +(http://127\.0\.0\.1:\d+)/v1\n")
         self.thread_id = self._find(r"/v1/threads/([^/]+)/messages")
@@ -101,7 +95,7 @@ class Demo:
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
         self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode
+        return self.process.wait()
 
 
 # As `make run` and `make run STORE=dynamodb` set it.
@@ -156,7 +150,7 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Dem
     demo = start("--messages", "200", "--no-host-page")
     people, threads, messages = demo.counts()
     assert people == 15 + 2
-    assert threads == 19 + 5
+    assert threads == 20 + 5
     assert messages > 200
     before = demo.messages()
     assert {message["author_id"] for message in before} == {"maya", "theo"}
@@ -186,17 +180,11 @@ def test_the_commands_work_as_pasted_and_the_data_stays(start: Callable[..., Dem
     assert again.interrupt() == 0
 
 
-def free_port() -> int:
-    with bind("127.0.0.1", 0) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def check_host_page(host_url: str, server_url: str) -> None:
     asked = httpx.post(f"{host_url}/chat-token", json={"user_id": "maya"}, timeout=PATIENCE_S)
     headers = {"Authorization": f"Bearer {asked.text}", "Origin": host_url}
     answer = httpx.get(f"{server_url}/v1/me", headers=headers, timeout=PATIENCE_S)
-    assert answer.json()["user_id"] == "maya"
+    assert answer.json()["user"]["user_id"] == "maya"
     assert answer.headers["access-control-allow-origin"] == host_url
 
 
@@ -211,17 +199,10 @@ def check_host_page(host_url: str, server_url: str) -> None:
 def test_sizes_that_make_no_sense_are_told_before_anything_starts(
     tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "greenroom", "demo", "--load-only", *options],
-        cwd=REPOSITORY,
-        env={**os.environ, "GREENROOM_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert ran.returncode == 2
-    assert complaint in ran.stderr
+    home = {"GREENROOM_HOME": str(tmp_path / "home")}
+    ran = command.run("demo", "--load-only", *options, given=home)
+    assert ran.code == 2
+    assert complaint in ran.err
     assert not (tmp_path / "home").exists()
 
 
@@ -231,39 +212,34 @@ async def test_load_only_loads_says_what_there_is_and_ends(
     url = await new_database()
     said = []
     for _ in range(2):
-        ran = subprocess.run(  # noqa: ASYNC221 (nothing else runs here)
-            [sys.executable, "-m", "greenroom", "demo", "--load-only", "--messages", "100"],
-            cwd=REPOSITORY,
-            env={**os.environ, "GREENROOM_HOME": str(tmp_path), "GREENROOM_DATABASE_URL": url},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
-        assert ran.returncode == 0, ran.stderr
-        said.append(ran.stdout.splitlines())
-        assert ("100% 100 of 100 messages" in ran.stderr) == (len(said) == 1)
+        given = {"GREENROOM_HOME": str(tmp_path), "GREENROOM_DATABASE_URL": url}
+        ran = command.run("demo", "--load-only", "--messages", "100", given=given)
+        assert ran.code == 0, ran.err
+        said.append(ran.out.splitlines())
+        assert ("100% 100 of 100 messages" in ran.err) == (len(said) == 1)
     assert said[0][-1] == said[1][-1]
-    assert re.fullmatch(r"loaded: 17 people, 21 threads, \d+ messages", said[0][-1])
+    assert re.fullmatch(r"loaded: 17 people, 22 threads, \d+ messages", said[0][-1])
     assert "the messages of --seed 1 are there already; another seed adds more" in said[1]
 
 
 @pytest.mark.parametrize(
-    ("host", "server_url"),
+    ("variables", "here"),
     [
-        ("0.0.0.0", "http://127.0.0.1:8000"),  # noqa: S104
-        ("::", "http://127.0.0.1:8000"),
-        ("::1", "http://[::1]:8000"),
-        ("chat.example.com", "http://chat.example.com:8000"),
+        ({"GREENROOM_HOST": "0.0.0.0"}, "http://127.0.0.1:8000"),  # noqa: S104
+        ({"GREENROOM_HOST": "::"}, "http://127.0.0.1:8000"),
+        ({"GREENROOM_HOST": "::1"}, "http://[::1]:8000"),
+        ({"GREENROOM_HOST": "chat.example.com"}, "http://chat.example.com:8000"),
+        ({"GREENROOM_TLS_CERT": "cert.pem"}, "https://127.0.0.1:8000"),
     ],
 )
-def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str) -> None:
+def test_the_box_names_an_address_that_can_be_opened(variables: dict[str, str], here: str) -> None:
+    assert server_url(load_settings(variables), 8000) == here
     tokens = {"maya": "token of maya", "theo": "token of theo"}
     sample = Sample("thr_1", tokens, 5115, 25_015, 1_000_194, bookings=13, open_cards=14)
-    box = welcome(sample, host, 8000, host_page=f"{server_url[:-4]}8001", is_built=True)
-    assert f"  App       {server_url}/app\n  Host page {server_url[:-4]}8001/\n" in box
-    assert f"{server_url}/docs\n" in box
-    assert f"curl -s {server_url}/v1/threads/thr_1/messages" in box
+    box = welcome(sample, here, host_page=f"{here[:-4]}8001", is_built=True)
+    assert f"  App       {here}/app\n  Host page {here[:-4]}8001/\n" in box
+    assert f"{here}/docs\n" in box
+    assert f"curl -s {here}/v1/threads/thr_1/messages" in box
     assert "MAYA=token of maya\n" in box
     assert "5,115 people, 25,015 threads, 1,000,194 messages" in box
     assert "13 bookings are made, 14 cards wait" in box
@@ -271,9 +247,11 @@ def test_the_box_names_an_address_that_can_be_opened(host: str, server_url: str)
 
 def test_the_box_leads_to_no_page_that_is_not_there() -> None:
     sample = Sample("thr_1", {"maya": "m", "theo": "t"}, 1, 1, 1, bookings=1, open_cards=1)
-    bare = welcome(sample, "127.0.0.1", 8000, host_page=None, is_built=True)
+    bare = welcome(sample, "http://127.0.0.1:8000", host_page=None, is_built=True)
     assert "/app\n" in bare
     assert "Host page" not in bare
-    unbuilt = welcome(sample, "127.0.0.1", 8000, host_page="http://127.0.0.1:1", is_built=False)
+    unbuilt = welcome(
+        sample, "http://127.0.0.1:8000", host_page="http://127.0.0.1:1", is_built=False
+    )
     assert "/app\n" not in unbuilt
     assert "run `make web`" in unbuilt

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from greenroom.demo.host_page import HostRest
 from greenroom.kernel.clock import system_clock
 from greenroom.kernel.errors import Unauthenticated
 from greenroom.platform.http.app import HttpApp
+from greenroom.platform.http.tls import Certificate
 from greenroom.server import bind
 from greenroom.settings import Settings, load_settings
 from greenroom.webapp.files import read_files
+from tools.certificates import make_certificate
 
 SERVER = "http://127.0.0.1:8000"
 PAGE = (
@@ -77,7 +80,8 @@ async def test_the_pages_policy_allows_the_server_and_no_other_site(
     assert rules["script-src"] == f"'self' {SERVER}"
     assert rules["style-src"] == "'self'"
     assert rules["connect-src"] == f"'self' {SERVER} ws://127.0.0.1:8000"
-    assert rules["img-src"] == f"'self' {SERVER}"
+    assert rules["img-src"] == f"'self' {SERVER} blob:"
+    assert rules["media-src"] == f"{SERVER} blob:"
     assert rules["require-trusted-types-for"] == "'script'"
     assert "unsafe" not in policy
 
@@ -170,3 +174,16 @@ def test_it_is_served_beside_the_server_until_that_ends(settings: Settings) -> N
         port = page.port
     with socket.socket() as knocking:
         assert knocking.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_with_a_certificate_it_speaks_https_too(settings: Settings, tmp_path: Path) -> None:
+    made = make_certificate(tmp_path)
+    secure = replace(settings, tls_cert=made.cert, tls_key=made.key)
+    with host_listener(secure, 0) as page:
+        page.start(8000, Certificate(made.cert, made.key))
+        assert page.url.startswith("https://")
+        trusted = ssl.create_default_context(cafile=str(made.cert))
+        answer = httpx.post(
+            f"{page.url}/chat-token", json={"user_id": "theo"}, timeout=60, verify=trusted
+        )
+        assert answer.status_code == 200

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.model import Cursor, as_last_message
+from greenroom.conversations.model import Cursor
+from greenroom.conversations.previews import as_last_message
 from greenroom.demo import cues as cues_module
 from greenroom.demo import sample as sample_module
 from greenroom.demo.bulk import load_bulk
@@ -19,6 +20,7 @@ from greenroom.demo.deals import Deals
 from greenroom.demo.people import PEOPLE
 from greenroom.demo.sample import load_sample
 from greenroom.demo.script import latest_day, parse_scene, scenes, with_dates
+from greenroom.kernel.clock import parse_rfc3339
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
 from greenroom.settings import Settings, load_settings
@@ -317,11 +319,17 @@ async def test_people_go_on_talking_where_bulk_stopped(
         await assert_promises(database, NOW_MS - NOW_MS % HOUR_MS - 7 * DAY_MS)
 
 
-def test_scenes_are_played_in_the_order_of_time_and_never_ahead_of_it() -> None:
+TURNS = ("2027-03-14", "2027-03-28", "2027-10-31", "2027-11-07")
+"""On which clocks are put forward or back, in America and in Europe."""
+ENDS = ("2027-12-31", "2028-01-01", "2028-02-28", "2028-02-29", "2028-03-01", "2031-06-30")
+
+
+@pytest.mark.parametrize("day", ["2027-01-15", *TURNS, *ENDS])
+def test_scenes_are_played_in_the_order_of_time_and_never_ahead_of_it(day: str) -> None:
+    midnight_ms = parse_rfc3339(f"{day}T00:00:00Z")
     for hours in range(0, 48, 5):
-        now_ms = NOW_MS + hours * HOUR_MS
-        day = latest_day(now_ms)
-        times = [cue.at_ms for cue in cues(1, day)]
+        now_ms = midnight_ms + hours * HOUR_MS
+        times = [cue.at_ms for cue in cues(1, latest_day(now_ms))]
         assert times == sorted(times)
         assert now_ms - 2 * DAY_MS < times[-1] <= now_ms
 

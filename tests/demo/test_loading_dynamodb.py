@@ -8,15 +8,14 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.keys_dynamodb import client_id_key
+from greenroom.conversations.dynamodb.items.keys import client_id_key
+from greenroom.conversations.dynamodb.items.rows import Row
 from greenroom.conversations.model import Draft, Role, ThreadDraft, ThreadKind
-from greenroom.conversations.rows_dynamodb import Row
 from greenroom.conversations.store import ConversationStore, Send
 from greenroom.demo import cues as cues_module
 from greenroom.demo.bulk import load_bulk
@@ -30,6 +29,7 @@ from greenroom.kernel.errors import Unavailable
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.table import Check, Delete, Put, Table, Update
 from greenroom.platform.dynamodb.values import Item
+from tests.support import REPOSITORY
 
 from .places import (
     DAY_MS,
@@ -42,7 +42,6 @@ from .places import (
     without_chance,
 )
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE_S = 120
 
 # All kinds of steps are in these.

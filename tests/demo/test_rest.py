@@ -1,7 +1,6 @@
 """The demo's own calls, and that a server has none of them."""
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -9,9 +8,7 @@ import pytest
 from greenroom.bootstrap import Rooms, http_app
 from greenroom.demo.people import PEOPLE
 from greenroom.demo.rest import DemoRest
-
-if TYPE_CHECKING:
-    from conftest import Api
+from tests.support.api import Api
 
 CALLS = (
     ("GET", "/demo/people", None),
@@ -48,7 +45,7 @@ async def test_whoever_signs_in_is_that_person(demo: httpx.AsyncClient) -> None:
     assert answer.status_code == 200
     assert answer.json()["user"]["display_name"] == "Noor Haddad"
     headers = {"Authorization": f"Bearer {answer.json()['token']}"}
-    assert (await demo.get("/v1/me", headers=headers)).json()["user_id"] == "noor"
+    assert (await demo.get("/v1/me", headers=headers)).json()["user"]["user_id"] == "noor"
 
 
 @pytest.mark.parametrize("user_id", ["stranger", "", "g1-00000000", "../maya", "MAYA"])

@@ -1,11 +1,12 @@
-"""Bodies that are too large, too deep, too slow or not what they say: refused, and cheaply."""
+"""Bodies that are too large, too deep, too slow or wrongly declared are refused at low cost."""
 
 import json
 from typing import Any
 
 import pytest
 
-from .site import Reply, Server, Wire, head
+from .server import Server
+from .wire import Reply, Wire, head
 
 JSON = "Content-Type: application/json"
 MEGABYTE = 1_000_000
@@ -42,7 +43,7 @@ def test_ten_megabytes(server: Server, path: str, way: str) -> None:
             wire.say(chunked(body, 50_000))
         elif way == "tiny chunks":
             wire.say(head("POST", path, JSON, "Transfer-Encoding: chunked", user="ann"))
-            wire.say(chunked(body[:MEGABYTE], 1))
+            wire.say(chunked(body[:MEGABYTE], 8))
         elif way == "unwanted":
             wire.say(head("GET", "/v1/me", f"Content-Length: {len(body)}", user="ann") + body)
         else:

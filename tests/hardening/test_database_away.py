@@ -1,4 +1,5 @@
-"""The database goes away or its disk is full: a clear 503, no false 201, and it heals by itself."""
+"""If the database goes away or its disk is full: 503, no false 201, and recovery without a
+restart."""
 
 import contextlib
 import itertools
@@ -13,10 +14,13 @@ from typing import Protocol
 import httpx
 import pytest
 
-from greenroom.platform.dynamodb.engine import ensure_engine, stop_engine
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.platform.embedded.dynamodb.engine import ensure_engine, stop_engine
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from tests.support import BEFORE_ALL
+from tests.support.waiting import wait_until
 
-from .site import Json, Server, until
+from .server import Server
+from .wire import Json
 
 DISK = "160m"
 ENOUGH = 400
@@ -67,7 +71,7 @@ class Talk:
         found: list[Json] = []
         has_more = True
         while has_more:
-            after = found[-1]["id"] if found else "0"
+            after = found[-1]["id"] if found else BEFORE_ALL
             answer = self._server.call("ann", "GET", f"{self._path}?limit=50&after={after}")
             assert answer.status_code == 200, answer.text
             found += answer.json()["items"]
@@ -132,38 +136,38 @@ def embedded_in(home: Path, database_url: str, conversations: str) -> Embedded:
 
 
 @pytest.fixture(scope="module")
-def site(open_home: Path, embedded: Embedded) -> Iterator[Server]:
+def server(open_home: Path, embedded: Embedded) -> Iterator[Server]:
     server = Server(open_home, {**RAISED, **embedded.environment})
     yield server
     assert server.end() == 0
 
 
 def test_the_database_is_stopped_and_started_again(
-    site: Server, embedded: Embedded, conversations: str
+    server: Server, embedded: Embedded, conversations: str
 ) -> None:
-    talk = Talk(site)
+    talk = Talk(server)
     for _ in range(2):
         for _ in range(5):
             assert talk.send().status_code == 201
         embedded.stop()
         for _ in range(5):
             assert talk.send().status_code == 503
-        check_unavailable(site.http.get("/readyz"))
-        check_unavailable(site.call("ann", "GET", "/v1/inbox"))
-        check_unavailable(site.call("ann", "GET", "/v1/sync"))
+        check_unavailable(server.http.get("/readyz"))
+        check_unavailable(server.call("ann", "GET", "/v1/inbox"))
+        check_unavailable(server.call("ann", "GET", "/v1/sync"))
         if conversations == "postgres":
             # Where people are known.
-            check_unavailable(site.call("newcomer", "GET", "/v1/me"))
-        assert site.http.get("/healthz").status_code == 200
-        assert site.http.get("/metrics").status_code == 200
-        assert site.http.get("/openapi.json").status_code == 200
+            check_unavailable(server.call("newcomer", "GET", "/v1/me"))
+        assert server.http.get("/healthz").status_code == 200
+        assert server.http.get("/metrics").status_code == 200
+        assert server.http.get("/openapi.json").status_code == 200
         embedded.start()
-        until(lambda: is_ready(site), "ready again")
+        wait_until(lambda: is_ready(server), "ready again")
         talk.check()
         assert talk.send().status_code == 201
         talk.repeat_refused()
         talk.check()
-    assert not site.has_ended()
+    assert not server.has_ended()
 
 
 @pytest.fixture
@@ -199,7 +203,7 @@ def test_a_full_disk(
             statuses.append(talk.send(long).status_code)
         assert server.http.get("/healthz").status_code == 200
         filler.unlink()
-        until(lambda: talk.send().status_code == 201, "room again")
+        wait_until(lambda: talk.send().status_code == 201, "room again")
         talk.repeat_refused()
         talk.check()
         assert not server.has_ended()

@@ -1,16 +1,14 @@
-"""Writes that the database refuses for want of room: 503, nothing kept, and well again after."""
+"""If the database has no room: 503, nothing is stored, and it recovers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import asyncpg
 import httpx
 import pytest
 
-if TYPE_CHECKING:
-    from conftest import Api
+from tests.support.api import Api
 
 FULL = """
 create function no_room() returns trigger language plpgsql as $$

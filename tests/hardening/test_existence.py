@@ -8,18 +8,16 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.store_dynamodb import DynamoConversations
+from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.kernel.limits import Limits
 from greenroom.platform.dynamodb.client import Client as DynamoDbClient
-
-if TYPE_CHECKING:
-    from conftest import Api, Client, Json, Person
+from tests.support.api import Api, Client, Json, Person
 
 NOWHERE = {
     "thread_id": "thr_019e33c9ac00zzzzzzzzzzzzzz",
@@ -31,11 +29,13 @@ NOWHERE = {
     "leg_file": "leg_019e33c9ac00zzzzzzzzzzzzzz.ics",
     "card_id": "crd_019e33c9ac00zzzzzzzzzzzzzz",
     "action": "accept",
+    "upload_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
+    "file_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
 }
 SHA256 = "ab" * 32
 A_CARD = {
-    "type": "propose_time",
-    "payload": {"start": "2027-05-01T10:00:00Z", "end": "2027-05-01T12:00:00Z", "timezone": "UTC"},
+    "type": "extras",
+    "payload": {"items": [{"title": "Prints", "qty": 1, "unit_cents": 900}]},
 }
 A_MANIFEST = {
     "items": [
@@ -61,6 +61,7 @@ BODIES: dict[str, Any] = {
     "get_booking": None,
     "get_document": None,
     "add_manifest": A_MANIFEST,
+    "list_manifests": None,
     "get_manifest": None,
     "get_leg_file": None,
     "get_card": None,
@@ -68,11 +69,21 @@ BODIES: dict[str, Any] = {
     "act_on_card": {"version": 1},
     "get_panel": None,
     "get_panel_expenses": None,
+    "get_panel_files": None,
     "get_panel_docs": None,
     "get_panel_actions": None,
+    "get_upload": None,
+    "complete_upload": None,
+    "cancel_upload": None,
+    "get_file": None,
+    "edit_file": {"alt": "A hand"},
+    "reveal_file": None,
+    "list_files": None,
 }
-# Their ids are secrets of whoever has them, and their answers the same whatever the id.
-ANSWER_NOTHING = {"renew_stream"}
+# Stream ids are secrets of whoever has them, and the answers the same whatever the id. A profile
+# card is there for everybody with a token, as it is in the marketplace. Who is no operator is sent
+# away from the desk before anything is looked for.
+ANSWER_NOTHING = {"renew_stream", "get_user", "release_file", "delete_file"}
 OUTSIDERS = ("stranger", "left", "blocked opener")
 
 
@@ -89,7 +100,7 @@ class Asked:
         self._heard: list[str] = []
 
     async def listen_to(self, rooms: Rooms) -> None:
-        for pool in (*rooms._kept.pools, rooms._ledger_pool):
+        for pool in rooms._pools:
             connections = [await pool.acquire() for _ in range(pool.get_max_size())]
             for connection in connections:
                 connection.add_query_logger(self._hear_statement)
@@ -150,8 +161,11 @@ async def scene(api: Api) -> Scene:
         f"/v1/threads/{thread_id}/participants", {"user_id": emil.id, "role": "host"}
     )
     assert answer.status_code == 200
+    file_id = await send_file(api, ann, thread_id)
     ids = {
         **agreed,
+        "upload_id": file_id,
+        "file_id": file_id,
         "thread_id": thread_id,
         "message_id": started["message"]["id"],
         "user_id": bob.id,
@@ -161,6 +175,17 @@ async def scene(api: Api) -> Scene:
     for each in outsiders.values():
         assert (await each.get("/v1/me")).status_code == 200
     return Scene(ids, outsiders)
+
+
+async def send_file(api: Api, ann: Person, thread_id: str) -> str:
+    asked = {"thread_id": thread_id, "name": "a.txt", "mime": "text/plain", "bytes": 5}
+    upload = (await ann.post("/v1/uploads", asked)).json()["upload"]
+    file_id: str = upload["id"]
+    put = await api.http.put(upload["url"], content=b"Hello", headers=upload["headers"])
+    assert put.status_code == 204
+    assert (await ann.call("POST", f"/v1/uploads/{file_id}/complete")).status_code == 200
+    await ann.send(thread_id, "", attachments=[{"file_id": file_id}])
+    return file_id
 
 
 async def agree(api: Api, ann: Person, bob: Person, thread_id: str) -> dict[str, str]:
@@ -182,8 +207,10 @@ async def agree(api: Api, ann: Person, bob: Person, thread_id: str) -> dict[str,
     return {
         "booking_id": booking["id"],
         "leg_file": f"{booking['legs'][0]['id']}.ics",
-        "document_id": (await api.backend.post(f"{path}/documents", document)).json()["id"],
-        "manifest_id": (await bob.post(f"{thread}/manifests", A_MANIFEST)).json()["id"],
+        "document_id": (await api.backend.post(f"{path}/documents", document)).json()["document"][
+            "id"
+        ],
+        "manifest_id": (await bob.post(f"{thread}/manifests", A_MANIFEST)).json()["manifest"]["id"],
         "card_id": (await bob.post(f"{thread}/cards", A_CARD)).json()["card"]["id"],
     }
 

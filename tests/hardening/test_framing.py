@@ -2,7 +2,8 @@
 
 import pytest
 
-from .site import Reply, Server, Wire, bearer, head
+from .server import Server
+from .wire import Reply, Wire, bearer, head
 
 OK = head("GET", "/healthz")
 CLOSE = "Connection: close"

@@ -1,4 +1,4 @@
-"""Sixty messages a minute in a thread: no way of asking makes it sixty-one."""
+"""The limit of sixty messages a minute in a thread cannot be exceeded in any way."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from greenroom.bootstrap import Rooms, http_app, jwt_secret
 from greenroom.kernel.limits import Limits
-from greenroom.platform.auth import sign_token
+from greenroom.platform.tokens.verifying import sign_token
 from greenroom.settings import Settings
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Person
+from tests.support.api import Api, Person
+from tests.support.clock import FakeClock
 
 DISGUISES: list[dict[str, str]] = [
     {},
@@ -66,9 +65,13 @@ class Sender:
 
     async def send(self, path: str, disguise: dict[str, str] | None = None) -> int:
         number = next(self._numbers)
-        desk = ("support", "trust", None)[number % 3]
+        operator_role = ("support", "trust", None)[number % 3]
         token = sign_token(
-            self._secret, self._who.id, clock=self._clock, ttl_s=60 + number, desk=desk
+            self._secret,
+            self._who.id,
+            clock=self._clock,
+            ttl_s=60 + number,
+            operator_role=operator_role,
         )
         chosen = DISGUISES[number % len(DISGUISES)] if disguise is None else disguise
         headers = {name: text.format(n=number) for name, text in chosen.items()}

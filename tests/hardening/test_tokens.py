@@ -1,4 +1,4 @@
-"""Tokens and keys that were made up, changed, stolen from elsewhere or withdrawn: none gets in."""
+"""Forged, modified, foreign and revoked tokens and keys are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import jwt
@@ -21,11 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from greenroom.bootstrap import Rooms, http_app
 from greenroom.settings import Settings
+from tests.support.clock import FakeClock
 
-from .site import KeySite
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
+from .key_server import KeyServer
 
 SECRET = "a secret that is long enough for tests"
 AUDIENCE, ISSUER = "greenroom", "https://marketplace.test"
@@ -54,17 +52,17 @@ KEY_SET: Json = {"keys": [jwk(RSA, "rsa-1"), jwk(EC, "ec-1"), jwk(ED, "ed-1")]}
 
 
 @pytest.fixture(scope="module")
-def backend_site() -> Iterator[KeySite]:
-    site = KeySite(KEY_SET)
-    yield site
-    site.close()
+def backend_site() -> Iterator[KeyServer]:
+    keys = KeyServer(KEY_SET)
+    yield keys
+    keys.close()
 
 
 @pytest.fixture(scope="module")
-def attacker() -> Iterator[KeySite]:
-    site = KeySite({"keys": [jwk(OTHER_RSA, "rsa-1")]})
-    yield site
-    site.close()
+def attacker() -> Iterator[KeyServer]:
+    keys = KeyServer({"keys": [jwk(OTHER_RSA, "rsa-1")]})
+    yield keys
+    keys.close()
 
 
 class Doors:
@@ -93,7 +91,7 @@ class Doors:
 
 @pytest.fixture(scope="module")
 async def doors(
-    settings: Settings, database_url: str, clock: FakeClock, backend_site: KeySite
+    settings: Settings, database_url: str, clock: FakeClock, backend_site: KeyServer
 ) -> AsyncIterator[Doors]:
     asymmetric = replace(
         settings, jwks_url=backend_site.url, jwt_audience=AUDIENCE, jwt_issuer=ISSUER
@@ -198,7 +196,7 @@ async def test_a_key_that_was_not_published(doors: Doors, claims: Claims, kid: s
 
 
 async def test_made_up_keys_do_not_turn_us_on_the_backend(
-    doors: Doors, claims: Claims, backend_site: KeySite
+    doors: Doors, claims: Claims, backend_site: KeyServer
 ) -> None:
     before = len(backend_site.asked)
     for number in range(50):
@@ -207,7 +205,7 @@ async def test_made_up_keys_do_not_turn_us_on_the_backend(
 
 
 async def test_keys_that_the_token_brings_along(
-    doors: Doors, claims: Claims, attacker: KeySite
+    doors: Doors, claims: Claims, attacker: KeyServer
 ) -> None:
     theirs = jwk(OTHER_RSA, "rsa-1")
     for header in (
@@ -259,6 +257,26 @@ async def test_wrong_claims(doors: Doors, claims: Claims, clock: FakeClock) -> N
         assert await doors.knock(f"{signed}.{mac}") == {401}
 
 
+async def test_claims_and_headers_that_are_no_json_in_utf_8(doors: Doors, claims: Claims) -> None:
+    """Signed with the right secret, so nothing but their form keeps them out."""
+    header, good = b'{"alg":"HS256"}', json.dumps(claims()).encode()
+    deep = b"[" * 2900 + b"]" * 2900
+    for raw_header, raw_claims in (
+        (header.decode().encode("utf-16"), good),
+        (b"\xef\xbb\xbf" + header, good),
+        (header[:-1] + b',"x":"\xff"}', good),
+        (header[:-1] + b',"x":' + deep + b"}", good[:-1] + b"}"),
+        (header, good.decode().encode("utf-16")),
+        (header, b"\xef\xbb\xbf" + good),
+        (header, good[:-1] + b',"x":"\xff"}'),
+        (header, good[:-1] + b',"x":' + deep + b"}"),
+    ):
+        signed = f"{part(raw_header)}.{part(raw_claims)}"
+        mac = part(hmac.digest(SECRET.encode(), signed.encode(), hashlib.sha256))
+        assert await doors.knock(f"{signed}.{mac}") == {401}, raw_header[:20]
+    assert await doors.knock(jwt.encode(claims(), SECRET, algorithm="HS256") + "=") == {401}
+
+
 async def test_an_expired_token_is_not_remembered_as_good(
     doors: Doors, claims: Claims, clock: FakeClock
 ) -> None:
@@ -302,7 +320,7 @@ async def test_changed_tokens(doors: Doors, claims: Claims) -> None:
 
 async def test_tokens_that_are_no_text_or_too_much(doors: Doors, claims: Claims) -> None:
     good = sign(claims())
-    started_s = time.monotonic()
+    started_s = time.process_time()
     for token in (
         good.encode() + "ü".encode(),
         "ﬁ".encode() + good.encode(),
@@ -317,7 +335,7 @@ async def test_tokens_that_are_no_text_or_too_much(doors: Doors, claims: Claims)
         part(b'{"alg":' * 800).encode() + b".e30.x",
     ):
         assert await doors.knock(token) == {401}
-    assert time.monotonic() - started_s < 5
+    assert time.process_time() - started_s < 5
 
 
 @pytest.mark.parametrize(

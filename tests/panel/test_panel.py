@@ -1,21 +1,21 @@
-"""The panel's tabs say what the ledger says, to those who are in the thread."""
+"""The panel's tabs agree with the ledger, and only participants see them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
 
+from greenroom.kernel.clock import rfc3339
 from greenroom.panel import expenses
-
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from tests.support.api import Api, Json, Person
 
 SHA256 = "ab" * 32
-TABS = ("expenses", "docs", "actions")
+TABS = ("expenses", "files", "docs", "actions")
 SHOWN = ("", *(f"/{tab}" for tab in TABS))
-LATER = ("brief", "moodboard", "shotlist", "files")
+READ_ONLY = {"version": None, "updated_by": None, "updated_at": None}
+LATER = ("brief", "moodboard", "shotlist")
 
 LEDGER = """
 select
@@ -69,13 +69,14 @@ class Project:
         answer = await viewer.get(f"/v1/threads/{self.thread_id}/panel/{name}")
         assert answer.status_code == 200, answer.text
         body: Json = answer.json()
-        assert body.pop("tab") == name
-        return body
+        data: Json = body.pop("data")
+        assert body == {"tab": name, **READ_ONLY}
+        return data
 
     async def panel(self, viewer: Person) -> Json:
         answer = await viewer.get(f"/v1/threads/{self.thread_id}/panel")
         assert answer.status_code == 200, answer.text
-        body: Json = answer.json()
+        body: Json = answer.json()["panel"]
         return body
 
     async def make(self, person: Person, type_name: str, **payload: Any) -> Json:
@@ -105,7 +106,9 @@ class Project:
             assert cents["paid"] == -row["came_in"]
             assert cents["refunded"] == row["refunded"]
             assert cents["kept"] == -row["escrow"]
-            assert cents["deposit_held"] == -row["deposit"]
+            assert cents["held"] == -row["deposit"]
+            assert cents["agreed"] == cents["paid"] + cents["pending"] + cents["open"]
+            assert cents["paid"] == cents["refunded"] + cents["kept"] + cents["paid_out"]
             entries = await self.pool.fetch(ENTRIES, leg["leg_id"])
             assert [each["entry_id"] for each in leg["receipts"]] == [row[0] for row in entries]
             assert all(each["provider_id"] for each in leg["receipts"])
@@ -119,11 +122,15 @@ async def test_every_tab_is_empty_before_there_is_a_booking(api: Api, pool: asyn
     thread_id = await ann.thread_with(bob)
     for name, empty in (
         ("expenses", {"sums": None, "legs": []}),
+        (
+            "files",
+            {"proofs": [], "finals": [], "attachments": {"items": [], "next_cursor": None}},
+        ),
         ("docs", {"documents": []}),
         ("actions", {"cards": []}),
     ):
         answer = await bob.get(f"/v1/threads/{thread_id}/panel/{name}")
-        assert answer.json() == {"tab": name, **empty}
+        assert answer.json() == {"tab": name, "data": empty, **READ_ONLY}
     proposed = await Project.proposed(api, pool, {"price_cents": 10_000})
     assert await proposed.tab(proposed.ann, "expenses") == {"sums": None, "legs": []}
 
@@ -140,7 +147,9 @@ async def test_outsiders_have_no_panel(api: Api, pool: asyncpg.Pool) -> None:
 async def test_expenses_are_what_the_ledger_says_at_every_step(
     api: Api, pool: asyncpg.Pool
 ) -> None:
-    leg = {"kind": "studio", "price_cents": 20_000, "deposit_cents": 5_000}
+    start_ms = api.clock() + 3_600_000
+    times = {"start": rfc3339(start_ms), "end": rfc3339(start_ms + 3_600_000)}
+    leg = {"kind": "studio", "price_cents": 20_000, "deposit_cents": 5_000, **times}
     project = await Project.confirmed(api, pool, leg)
     ann, bob = project.ann, project.bob
     shown = await project.check_expenses()
@@ -155,13 +164,14 @@ async def test_expenses_are_what_the_ledger_says_at_every_step(
     assert (amendment["state"], amendment["amount"]["amount_cents"]) == ("paid", 3_000)
     assert amendment["card_id"] == extras["id"]
 
+    api.clock.advance(hours=1)
     overtime = await project.make(bob, "overtime", rate_cents_per_hour=6_000, minutes=60)
     assert (await project.act(ann, overtime, "accept"))["state"] == "paid"
     shown = await project.check_expenses()
     deposit = shown["legs"][0]["deposit"]
     assert (deposit["captured"]["amount_cents"], deposit["held"]["amount_cents"]) == (5_000, 0)
     assert shown["sums"]["paid"]["amount_cents"] == 20_000 + 3_000 + 6_000
-    assert shown["sums"]["amendments"]["amount_cents"] == 9_000
+    assert shown["sums"]["agreed"]["amount_cents"] == 20_000 + 9_000
 
     refund = await project.make(ann, "refund", amount_cents=500, reason="One lamp was broken")
     assert (await project.act(bob, refund, "accept"))["state"] == "refunded"
@@ -184,11 +194,12 @@ async def test_a_declined_charge_shows_and_moves_nothing(api: Api, pool: asyncpg
     assert failed["state"] == "failed"
     shown = await project.check_expenses()
     assert [each["state"] for each in shown["legs"][0]["amendments"]] == ["failed"]
-    assert shown["sums"]["paid"]["amount_cents"] == 10_000
+    cents = {name: each["amount_cents"] for name, each in shown["sums"].items()}
+    assert (cents["agreed"], cents["paid"], cents["failed"]) == (10_000, 10_000, 1_013)
     assert (await project.act(project.ann, failed, "decline"))["state"] == "declined"
     shown = await project.check_expenses()
     assert [each["state"] for each in shown["legs"][0]["amendments"]] == ["void"]
-    assert shown["sums"]["amendments"]["amount_cents"] == 0
+    assert shown["sums"]["failed"]["amount_cents"] == 0
 
 
 async def test_each_leg_has_its_own_money(api: Api, pool: asyncpg.Pool) -> None:
@@ -230,7 +241,7 @@ async def test_documents_show_who_has_signed_and_where_that_is_asked(
     ann, bob = project.ann, project.bob
     new = {"title": "Model release", "sha256": SHA256, "signers": [ann.id, bob.id]}
     answer = await api.backend.post(f"/v1/bookings/{project.booking_id}/documents", new)
-    document_id = answer.json()["id"]
+    document_id = answer.json()["document"]["id"]
 
     async def shown() -> tuple[str, list[str], str | None, bool]:
         mine, theirs = await project.tab(ann, "docs"), await project.tab(bob, "docs")

@@ -7,24 +7,21 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.dynamodb.credentials import Access, embedded_access
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.dynamodb.transport import open_client
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
 from greenroom.presence.store import PresenceStore
+from tests.support.clock import FakeClock
 
-from .site import Gated, Server, SharedBus, Site
+from .servers import Gated, Server, SharedBus, TwoServers
 from .stage import DynamoStage, PostgresStage, Stage
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
 
 
 @pytest.fixture(scope="session")
@@ -77,9 +74,11 @@ def store(stage: Stage, limits: Limits) -> PresenceStore:
 
 
 @pytest.fixture
-async def site(store: PresenceStore, clock: FakeClock, limits: Limits) -> AsyncIterator[Site]:
+async def servers(
+    store: PresenceStore, clock: FakeClock, limits: Limits
+) -> AsyncIterator[TwoServers]:
     buses: list[SharedBus] = []
     servers = [Server(Gated(store), SharedBus(buses), clock, limits) for _ in range(2)]
-    yield Site(*servers)
+    yield TwoServers(*servers)
     for server in servers:
         await server.presence.close()

@@ -7,12 +7,12 @@ import secrets
 from typing import TYPE_CHECKING, Any, Protocol
 
 from greenroom.platform.dynamodb.table import Put, Table
-from greenroom.presence.store_dynamodb import DynamoPresence
-from greenroom.presence.store_postgres import PostgresPresence
+from greenroom.presence.dynamodb.store import DynamoPresence
+from greenroom.presence.postgres.store import PostgresPresence
+from tests.support.api import Api, Person
 
 if TYPE_CHECKING:
     import asyncpg
-    from conftest import Api, Person
 
     from greenroom.kernel.limits import Limits
     from greenroom.presence.store import PresenceStore

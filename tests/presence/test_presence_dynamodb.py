@@ -1,4 +1,4 @@
-"""What the presence store on DynamoDB does beyond its contract: races, lost answers, its price."""
+"""The presence store on DynamoDB beyond its guarantees: races, lost answers, capacity units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,14 +16,12 @@ from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.table import Put, Table
 from greenroom.platform.dynamodb.transport import open_client
+from greenroom.presence.dynamodb.store import PARALLEL_REQUESTS, DynamoPresence
 from greenroom.presence.model import Snapshot
-from greenroom.presence.store import LOOK_BATCH, Ended
-from greenroom.presence.store_dynamodb import PARALLEL_REQUESTS, DynamoPresence
+from greenroom.presence.store import LOOK_BATCH, TypingEnded
+from tests.support.clock import FakeClock
 
 from .stage import DynamoStage
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
 
 OK = 200
 
@@ -186,7 +183,7 @@ class TestRaces:
         for device in ("", "phone"):
             await store.set_typing(bob.id, thread_id, device, end, now)
         line = Line(holds="DeleteItem")
-        ended = [Ended(bob.id, thread_id, end)]
+        ended = [TypingEnded(bob.id, thread_id, end)]
         async with held_back((await open_store(line)).end_typing(ended), line) as one:
             await store.set_typing(bob.id, thread_id, "phone", end + 2000, now + 2000)
         assert one.result() == [thread_id]
@@ -201,7 +198,7 @@ class TestRaces:
         now, end = clock.now_ms, clock.now_ms + 10_000
         await store.set_typing(bob.id, thread_id, "", end, now)
         line = Line(holds="DeleteItem")
-        ended = [Ended(bob.id, thread_id, end)]
+        ended = [TypingEnded(bob.id, thread_id, end)]
         async with held_back((await open_store(line)).end_typing(ended), line) as one:
             await store.set_typing(bob.id, thread_id, "", end + 2000, now + 2000)
         assert one.result() == []
@@ -246,7 +243,7 @@ class TestLostAnswers:
         assert (typed, stopped) == (True, True)
         store = await open_store(Line(loses="DeleteItem"))
         await store.set_typing(*on, end, now)
-        assert await store.end_typing([Ended(bob.id, thread_id, end)]) == [thread_id]
+        assert await store.end_typing([TypingEnded(bob.id, thread_id, end)]) == [thread_id]
 
 
 class TestPrice:
@@ -299,7 +296,7 @@ async def test_a_database_away_is_unavailable() -> None:
         store.look([("ann", "thr_1")], 0),
         store.seen(["ann", "bob"], 1, 0),
         store.set_typing("ann", "thr_1", "", 1, 0),
-        store.end_typing([Ended("ann", "thr_1", 1)]),
+        store.end_typing([TypingEnded("ann", "thr_1", 1)]),
         store.forget_devices(["phone"]),
     ):
         with pytest.raises(Unavailable):

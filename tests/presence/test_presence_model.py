@@ -1,19 +1,19 @@
-"""What counts, and what is news."""
+"""Which presence is valid, and which changes are sent."""
 
 import pytest
 
 from greenroom.kernel.limits import Limits
 from greenroom.presence.model import (
     NOTHING,
-    Change,
-    Lives,
-    Sign,
+    Lifetimes,
+    PresenceChange,
+    PresenceKind,
     Snapshot,
     changes_between,
     is_possible_id,
 )
 
-LIVES = Lives.of(Limits())
+LIVES = Lifetimes.of(Limits())
 NOW_MS = 1_800_000_000_000
 
 
@@ -24,7 +24,7 @@ def snapshot(
 
 
 def test_signs_live_ten_seconds_and_a_minute() -> None:
-    assert Lives(typing_ms=10_000, presence_ms=60_000) == LIVES
+    assert Lifetimes(typing_ms=10_000, presence_ms=60_000) == LIVES
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_only_what_began_or_ended_is_news() -> None:
     before = snapshot({"mia": 1}, {"mia": 5, "ben": 5})
     after = snapshot({"ben": 2}, {"mia": 9})
     assert changes_between(before, after) == [
-        Change(Sign.TYPING, "ben", True),
-        Change(Sign.TYPING, "mia", False),
-        Change(Sign.PRESENCE, "ben", False),
+        PresenceChange(PresenceKind.TYPING, "ben", True),
+        PresenceChange(PresenceKind.TYPING, "mia", False),
+        PresenceChange(PresenceKind.PRESENCE, "ben", False),
     ]
     assert changes_between(after, after) == []
 

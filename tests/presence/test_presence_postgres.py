@@ -1,20 +1,19 @@
-"""What the presence store on PostgreSQL does beyond its contract."""
+"""The presence store on PostgreSQL beyond its guarantees."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
 
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
-from greenroom.platform.postgres import open_pool
-from greenroom.presence.store import LOOK_BATCH, SEEN_BATCH, Ended
-from greenroom.presence.store_postgres import PostgresPresence
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock
+from greenroom.platform.postgres.pool import open_pool
+from greenroom.presence.postgres.store import PostgresPresence
+from greenroom.presence.store import LOOK_BATCH, SEEN_BATCH, TypingEnded
+from tests.support.api import Api
+from tests.support.clock import FakeClock
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 SCANS = """
@@ -55,7 +54,7 @@ async def test_a_database_away_is_unavailable(database_url: str) -> None:
         store.look([("ann", NOWHERE)], 0),
         store.seen(["ann"], 1, 0),
         store.set_typing("ann", NOWHERE, "", 1, 0),
-        store.end_typing([Ended("ann", NOWHERE, 1)]),
+        store.end_typing([TypingEnded("ann", NOWHERE, 1)]),
         store.forget_devices(["phone"]),
         store.prune(0, 1),
     ):

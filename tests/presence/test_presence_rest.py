@@ -11,13 +11,13 @@ import pytest
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.app import HttpApp
+from greenroom.presence.postgres.store import PostgresPresence
 from greenroom.presence.rest import PresenceRest
-from greenroom.presence.store_postgres import PostgresPresence
+from tests.support.api import Api, Json, Person
+from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Json, Person
-
-    from .site import Site
+    from .servers import TwoServers
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 CALLS: list[tuple[str, str, Any]] = [("PUT", "typing", {"on": True}), ("GET", "presence", None)]
@@ -30,10 +30,10 @@ def store(pool: asyncpg.Pool, limits: Limits) -> PostgresPresence:
 
 
 @pytest.fixture
-async def calls(api: Api, site: Site, clock: FakeClock) -> AsyncIterator[Api]:
+async def calls(api: Api, servers: TwoServers, clock: FakeClock) -> AsyncIterator[Api]:
     """An API of these calls alone, for the same people."""
     app = HttpApp(
-        PresenceRest(site.here.presence).endpoints(),
+        PresenceRest(servers.here.presence).endpoints(),
         authenticate=api.rooms.accounts.authenticate,
         clock=clock,
     )
@@ -129,11 +129,13 @@ class TestTyping:
 
 
 class TestPresence:
-    async def test_lists_everybody_else_by_id(self, api: Api, calls: Api, site: Site) -> None:
+    async def test_lists_everybody_else_by_id(
+        self, api: Api, calls: Api, servers: TwoServers
+    ) -> None:
         people = await api.people("dora", "carl", "bob", "ann")
         thread_id = await people[0].thread_with(*people[1:])
         dora, carl, bob, ann = (calls.person(each.id) for each in people)
-        await site.there.presence.seen([carl.id, dora.id])
+        await servers.there.presence.seen([carl.id, dora.id])
         await say(carl, thread_id, True)
         assert await presence(dora, thread_id) == [
             shown(ann), shown(bob), shown(carl, online=True, typing=True),
@@ -144,13 +146,13 @@ class TestPresence:
         ]  # fmt: skip
 
     async def test_a_block_cannot_be_told_from_someone_away(
-        self, api: Api, calls: Api, site: Site
+        self, api: Api, calls: Api, servers: TwoServers
     ) -> None:
         people = await api.people("ann", "bob")
         thread_id = await people[0].thread_with(people[1])
         ann, bob = (calls.person(each.id) for each in people)
         away = [await presence(ann, thread_id), await presence(bob, thread_id)]
-        await site.here.presence.seen([ann.id, bob.id])
+        await servers.here.presence.seen([ann.id, bob.id])
         await say(bob, thread_id, True)
         await people[1].block(people[0])
         assert [await presence(ann, thread_id), await presence(bob, thread_id)] == away

@@ -114,3 +114,36 @@ async def test_closing_stops_the_round_and_frees_whoever_waits() -> None:
     rounds.add([3])
     await rounds.settled()
     assert work.batches == [[1]]
+
+
+async def test_one_item_that_cannot_be_done_costs_those_beside_it_nothing() -> None:
+    done: list[int] = []
+
+    async def work(batch: Sequence[int]) -> None:
+        if 2 in batch:
+            raise ValueError
+        done.extend(batch)
+
+    rounds: Rounds[int] = Rounds("Testing", work, batch_limit=3, queue_limit=100)
+    rounds.add([1, 2, 3])
+    await rounds.settled()
+    assert done == [1, 3]
+    await rounds.close()
+
+
+async def test_a_round_that_is_cancelled_from_inside_is_not_the_last() -> None:
+    failures = [asyncio.CancelledError()]
+    done: list[int] = []
+
+    async def work(batch: Sequence[int]) -> None:
+        if failures:
+            raise failures.pop()
+        done.extend(batch)
+
+    rounds: Rounds[int] = Rounds("Testing", work, batch_limit=3, queue_limit=100)
+    rounds.add([1])
+    await rounds.settled()
+    rounds.add([2])
+    await rounds.settled()
+    assert done == [2]
+    await rounds.close()

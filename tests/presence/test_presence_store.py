@@ -1,4 +1,4 @@
-"""The presence store's contract, on every adapter."""
+"""The guarantees of the presence store, on every adapter."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import pytest
 
 from greenroom.kernel.errors import ThreadNotFound
 from greenroom.presence.model import Snapshot
-from greenroom.presence.store import SEEN_BATCH, Ended, PresenceStore
+from greenroom.presence.store import SEEN_BATCH, PresenceStore, TypingEnded
+from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
-    from conftest import FakeClock
-
     from .stage import Someone, Stage
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
@@ -101,11 +100,11 @@ class TestTyping:
             (carl, thread_id, "phone"),
         ]:
             await store.set_typing(user.id, thread, device, end, now)
-        ended = [Ended(bob.id, thread_id, end), Ended(ann.id, other_id, end)]
+        ended = [TypingEnded(bob.id, thread_id, end), TypingEnded(ann.id, other_id, end)]
         assert await store.end_typing(ended) == [thread_id]
         assert await typing(store, ann, thread_id, now) == {carl.id: end}
         assert await typing(store, ann, other_id, now) == {bob.id: end}
-        assert await store.end_typing([Ended(bob.id, other_id, end - 1)]) == []
+        assert await store.end_typing([TypingEnded(bob.id, other_id, end - 1)]) == []
         assert await typing(store, ann, other_id, now) == {bob.id: end}
         assert await store.end_typing([]) == []
 
@@ -133,7 +132,7 @@ class TestTyping:
         for number in range(3):
             at = now + number * 4000
             assert await store.set_typing(bob.id, thread_id, "con-1", at + 10_000, at)
-        assert await store.end_typing([Ended(bob.id, thread_id, now + 18_000)]) == [thread_id]
+        assert await store.end_typing([TypingEnded(bob.id, thread_id, now + 18_000)]) == [thread_id]
         assert await store.forget_devices(["con-1"]) == []
         await store.set_typing(bob.id, thread_id, "con-1", now + 20_000, now + 10_000)
         await store.set_typing(bob.id, thread_id, "con-1", now + 24_000, now + 14_000)

@@ -9,7 +9,7 @@ import pytest
 
 from greenroom.kernel.errors import InvalidRequest, ThreadNotFound, Unavailable
 
-from .site import Connection, Site, two_talking
+from .servers import Connection, TwoServers, two_talking
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -18,123 +18,131 @@ NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 
 
 class TestStarting:
-    async def test_late_watcher_is_told_the_present_state(self, stage: Stage, site: Site) -> None:
+    async def test_late_watcher_is_told_the_present_state(
+        self, stage: Stage, servers: TwoServers
+    ) -> None:
         ann, bob, carl = await stage.people("ann", "bob", "carl")
         first, second = await ann.thread_with(bob, carl), await ann.thread_with(carl)
-        await site.here.presence.seen([bob.id])
-        await site.here.presence.set_typing(carl.id, second, True)
-        connection = await site.watch(site.there, ann.id, first, second)
+        await servers.here.presence.seen([bob.id])
+        await servers.here.presence.set_typing(carl.id, second, True)
+        connection = await servers.watch(servers.there, ann.id, first, second)
         assert connection.heard() == [("presence", bob.id, True), ("typing", carl.id, True)]
 
-    async def test_other_peoples_threads_cannot_be_watched(self, stage: Stage, site: Site) -> None:
+    async def test_other_peoples_threads_cannot_be_watched(
+        self, stage: Stage, servers: TwoServers
+    ) -> None:
         _, bob, thread_id = await two_talking(stage)
         carl, dora = await stage.people("carl", "dora")
         own = await carl.thread_with(dora)
         for somewhere in (thread_id, NOWHERE, "a\0b"):
             connection = Connection()
-            watch = site.here.presence.watch(carl.id, [own, somewhere], connection)
+            watch = servers.here.presence.watch(carl.id, [own, somewhere], connection)
             with pytest.raises(ThreadNotFound):
                 await watch.start()
             for person, thread in ((dora, own), (bob, thread_id)):
-                await site.here.presence.set_typing(person.id, thread, True)
-            await site.settled()
+                await servers.here.presence.set_typing(person.id, thread, True)
+            await servers.settled()
             assert connection.events == []
 
-    async def test_fifty_threads_can_be_watched_at_once_and_no_more(self, site: Site) -> None:
+    async def test_fifty_threads_can_be_watched_at_once_and_no_more(
+        self, servers: TwoServers
+    ) -> None:
         threads = [f"thr_{number}" for number in range(51)]
-        site.here.presence.watch("ann", threads[:50] * 2, Connection())
+        servers.here.presence.watch("ann", threads[:50] * 2, Connection())
         with pytest.raises(InvalidRequest):
-            site.here.presence.watch("ann", threads, Connection())
+            servers.here.presence.watch("ann", threads, Connection())
 
     async def test_what_happens_during_the_first_look_is_not_missed(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
-        site.here.store.gate.clear()
-        watch = site.here.presence.watch(ann.id, [thread_id], connection)
+        servers.here.store.gate.clear()
+        watch = servers.here.presence.watch(ann.id, [thread_id], connection)
         starting = asyncio.ensure_future(watch.start())
-        await site.here.store.is_looking.wait()
-        await site.there.presence.set_typing(bob.id, thread_id, True)
-        site.here.store.gate.set()
+        await servers.here.store.is_looking.wait()
+        await servers.there.presence.set_typing(bob.id, thread_id, True)
+        servers.here.store.gate.set()
         await starting
-        await site.settled()
+        await servers.settled()
         assert connection.heard() == [("typing", bob.id, True)]
 
-    async def test_a_store_away_is_told_to_whoever_starts(self, stage: Stage, site: Site) -> None:
+    async def test_a_store_away_is_told_to_whoever_starts(
+        self, stage: Stage, servers: TwoServers
+    ) -> None:
         ann, _, thread_id = await two_talking(stage)
-        site.here.store.is_away = True
+        servers.here.store.is_away = True
         with pytest.raises(Unavailable):
-            await site.watch(site.here, ann.id, thread_id)
+            await servers.watch(servers.here, ann.id, thread_id)
 
     async def test_watching_other_threads_tells_what_ended_in_those_that_stay(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         ann, bob, carl = await stage.people("ann", "bob", "carl")
         stays, goes = await ann.thread_with(bob, carl), await ann.thread_with(bob)
         for person in (bob, carl):
-            await site.here.presence.set_typing(person.id, stays, True)
+            await servers.here.presence.set_typing(person.id, stays, True)
         connection = Connection()
-        old = site.here.presence.watch(ann.id, [stays, goes], connection)
+        old = servers.here.presence.watch(ann.id, [stays, goes], connection)
         await old.start()
         connection.events.clear()
-        site.here.bus.is_cut = True
-        await site.there.presence.set_typing(bob.id, stays, False)
-        new = site.here.presence.watch(ann.id, [stays], connection)
+        servers.here.bus.is_cut = True
+        await servers.there.presence.set_typing(bob.id, stays, False)
+        new = servers.here.presence.watch(ann.id, [stays], connection)
         await new.start(instead_of=old)
         assert connection.heard() == [("typing", bob.id, False), ("typing", carl.id, True)]
         assert not old.is_open
 
     async def test_a_watch_goes_on_if_another_cannot_take_its_place(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
-        old = site.here.presence.watch(ann.id, [thread_id], connection)
+        old = servers.here.presence.watch(ann.id, [thread_id], connection)
         await old.start()
         with pytest.raises(ThreadNotFound):
-            await site.here.presence.watch(ann.id, [NOWHERE], connection).start(instead_of=old)
-        await site.here.presence.set_typing(bob.id, thread_id, True)
-        await site.settled()
+            await servers.here.presence.watch(ann.id, [NOWHERE], connection).start(instead_of=old)
+        await servers.here.presence.set_typing(bob.id, thread_id, True)
+        await servers.settled()
         assert connection.heard() == [("typing", bob.id, True)]
 
 
 class TestEnding:
     async def test_a_closed_watch_hears_nothing_and_costs_nothing(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
-        watch = site.here.presence.watch(ann.id, [thread_id], connection)
+        watch = servers.here.presence.watch(ann.id, [thread_id], connection)
         await watch.start()
-        looks = len(site.here.store.looks)
+        looks = len(servers.here.store.looks)
         watch.close()
         watch.close()
-        await site.here.presence.set_typing(bob.id, thread_id, True)
-        await site.here.presence.seen([bob.id])
-        await site.here.presence.refresh()
-        await site.settled()
+        await servers.here.presence.set_typing(bob.id, thread_id, True)
+        await servers.here.presence.seen([bob.id])
+        await servers.here.presence.refresh()
+        await servers.settled()
         assert connection.events == []
-        assert len(site.here.store.looks) == looks
+        assert len(servers.here.store.looks) == looks
 
     async def test_closing_while_a_look_is_on_its_way_is_final(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         ann, bob, thread_id = await two_talking(stage)
         connection = Connection()
-        watch = site.here.presence.watch(ann.id, [thread_id], connection)
+        watch = servers.here.presence.watch(ann.id, [thread_id], connection)
         await watch.start()
-        site.here.store.is_looking.clear()
-        site.here.store.gate.clear()
-        await site.there.presence.set_typing(bob.id, thread_id, True)
-        await site.here.store.is_looking.wait()
+        servers.here.store.is_looking.clear()
+        servers.here.store.gate.clear()
+        await servers.there.presence.set_typing(bob.id, thread_id, True)
+        await servers.here.store.is_looking.wait()
         watch.close()
-        site.here.store.gate.set()
-        await site.settled()
+        servers.here.store.gate.set()
+        await servers.settled()
         assert connection.events == []
 
     async def test_a_connection_may_close_its_watch_while_it_is_told(
-        self, stage: Stage, site: Site
+        self, stage: Stage, servers: TwoServers
     ) -> None:
         crowd = await stage.people("ann", "bob", "carl")
         thread_id = await crowd[0].thread_with(*crowd[1:])
@@ -144,20 +152,20 @@ class TestEnding:
             heard.append(event)
             watch.close()
 
-        watch = site.here.presence.watch(crowd[0].id, [thread_id], deliver)
-        await site.here.presence.seen([person.id for person in crowd])
+        watch = servers.here.presence.watch(crowd[0].id, [thread_id], deliver)
+        await servers.here.presence.seen([person.id for person in crowd])
         await watch.start()
         assert len(heard) == 1
 
-    async def test_closing_ends_every_task(self, stage: Stage, site: Site) -> None:
+    async def test_closing_ends_every_task(self, stage: Stage, servers: TwoServers) -> None:
         ann, bob, thread_id = await two_talking(stage)
-        await site.watch(site.here, ann.id, thread_id)
-        site.here.store.is_looking.clear()
-        site.here.store.gate.clear()
+        await servers.watch(servers.here, ann.id, thread_id)
+        servers.here.store.is_looking.clear()
+        servers.here.store.gate.clear()
         before = asyncio.all_tasks()
-        await site.there.presence.set_typing(bob.id, thread_id, True)
-        await site.here.store.is_looking.wait()
+        await servers.there.presence.set_typing(bob.id, thread_id, True)
+        await servers.here.store.is_looking.wait()
         assert asyncio.all_tasks() > before
-        await site.here.presence.close()
-        await site.there.presence.close()
+        await servers.here.presence.close()
+        await servers.there.presence.close()
         assert asyncio.all_tasks() == before

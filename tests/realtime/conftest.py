@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
-import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from greenroom.bootstrap import Rooms
 from greenroom.settings import Settings
+from tests.support.clock import FakeClock
+from tests.support.nats_server import NatsServer
 
-from .site import Server
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
+from .server import Server
 
 NewServer = Callable[..., AbstractAsyncContextManager[Server]]
 
 
 @pytest.fixture(scope="session")
 def nats_url() -> Iterator[str]:
-    """A NATS server of its own, by the helper of the tests of the bus."""
-    path = Path(__file__).parents[1] / "bus" / "nats_server.py"
-    spec = importlib.util.spec_from_file_location("nats_server", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with module.NatsServer() as nats:
+    """A NATS server of its own."""
+    with NatsServer() as nats:
         yield nats.url
 
 
@@ -78,12 +67,3 @@ def new_server(settings: Settings, database_url: str, clock: FakeClock) -> NewSe
             yield started
 
     return start
-
-
-@pytest.fixture
-def seed() -> random.Random:
-    """Printed with a failure, as pytest shows what a failed test wrote."""
-    given = os.environ.get("GREENROOM_SEED")
-    number = int(given) if given else random.SystemRandom().randrange(1 << 32)
-    print(f"replay with GREENROOM_SEED={number}")
-    return random.Random(number)

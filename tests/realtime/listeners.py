@@ -16,12 +16,12 @@ import httpx
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from tests.support.api import Client, Person
+from tests.support.waiting import PATIENCE_S
+
 if TYPE_CHECKING:
-    from conftest import Client, Person
+    from .server import Server
 
-    from .site import Server
-
-PATIENCE_S = 10.0
 LOOK_S = 0.005
 SMALL_BUFFER_BYTES = 8192
 LARGE_BUFFER_BYTES = 1024 * 1024

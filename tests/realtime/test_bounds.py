@@ -8,23 +8,21 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from greenroom.conversations.store import Changes, FeedPosition
+from tests.support.api import Api, Person
 
 from .conftest import NewServer
 from .listeners import Mute, Stream, until
-from .site import STREAMS, RefusedError, Server, check_problem
-
-if TYPE_CHECKING:
-    from conftest import Api, Person
+from .server import STREAMS, RefusedError, Server, check_problem
 
 LONG = "x" * 2000
 FEED_PAGE = 20
 MOST_UNSENT_BYTES = 256 * 1024
+PING = b"\x89\xfd\0\0\0\0" + b"x" * 125
 
 
 async def write_much(author: Person, thread_id: str, count: int) -> None:
@@ -212,19 +210,31 @@ class TestSlowReaders:
 class TestTalkers:
     """Who says much and does not listen to the answers."""
 
-    async def test_pings_are_not_answered_without_end(self, api: Api, server: Server) -> None:
+    async def test_pings_are_not_answered_without_end(
+        self, api: Api, new_server: NewServer
+    ) -> None:
         ann, bob = await api.people("ann", "bob")
         thread_id = await ann.thread_with(bob)
-        ping = b"\x89\xfd\0\0\0\0" + b"x" * 125
+        async with new_server(frames_per_s=10_000) as quick:
+            with Mute(quick, "websocket", bob) as his:
+                await his.open()
+                for _ in range(20):
+                    await his.send(PING * 400)
+                await his.send(send_frame(bob, thread_id))
+                async with quick.websocket(ann, since=await ann.cursor()) as hers:
+                    # Comes after the pings.
+                    assert await hers.hear_of("message.new")
+                assert 0 < max(quick.unsent_bytes()) < MOST_UNSENT_BYTES
+
+    @pytest.mark.parametrize("opcode", [b"\x89", b"\x8a"], ids=["pings", "pongs"])
+    async def test_too_many_pings_or_pongs_end_the_connection(
+        self, api: Api, server: Server, opcode: bytes
+    ) -> None:
+        [bob] = await api.people("bob")
         with Mute(server, "websocket", bob) as his:
             await his.open()
-            for _ in range(20):
-                await his.send(ping * 400)
-            await his.send(send_frame(bob, thread_id))
-            async with server.websocket(ann, since=await ann.cursor()) as hers:
-                # Comes after the pings.
-                assert await hers.hear_of("message.new")
-            assert 0 < max(server.unsent_bytes()) < MOST_UNSENT_BYTES
+            await his.send((opcode + PING[1:]) * 400)
+            await until(lambda: bob.id not in server.open_for)
 
     async def test_frames_wait_until_the_answers_are_read(
         self, api: Api, new_server: NewServer

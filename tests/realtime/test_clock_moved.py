@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from .site import STREAMS, Server, token_of
+from tests.support.api import Api
+from tests.support.clock import FakeClock
 
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock
+from .server import STREAMS, Server, token_of
 
 DAY_S = 24 * 60 * 60
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from websockets.frames import Frame, Opcode
 
-from .conftest import NewServer
-from .site import Server, token_of
+from tests.support.api import Api, Json
 
-if TYPE_CHECKING:
-    from conftest import Api, Json
+from .conftest import NewServer
+from .server import Server, token_of
 
 NOWHERE = "thr_019e33c9ac00zzzzzzzzzzzzzz"
 BAD_FRAME = 4400

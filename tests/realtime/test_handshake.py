@@ -7,18 +7,16 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from greenroom.platform.logs import configure_logging
 from greenroom.settings import Settings
+from tests.support.api import Api
+from tests.support.clock import FakeClock
 
 from .listeners import HANDSHAKE
-from .site import STREAMS, Server, check_problem, token_of
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock
+from .server import STREAMS, Server, check_problem, token_of
 
 SHOP = "https://shop.example"
 OWN_CLIENTS = ("websockets.", "httpx", "httpcore")
@@ -106,7 +104,6 @@ class TestBrokenHandshake:
         [
             {"sec-websocket-key": ""},
             {"sec-websocket-key": "short"},
-            {"sec-websocket-version": "7"},
             {"x-long": "x" * 9000},
             {f"x-{number}": "many" for number in range(200)},
         ],

@@ -1,18 +1,16 @@
-"""Clients that are gone cost nothing from then on."""
+"""Disconnected clients use no resources."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 import pytest
 
-from .listeners import Mute, until
-from .site import STREAMS, Server
+from tests.support.api import Api
 
-if TYPE_CHECKING:
-    from conftest import Api
+from .listeners import Mute, until
+from .server import STREAMS, Server
 
 
 @pytest.fixture(autouse=True)

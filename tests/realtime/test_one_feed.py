@@ -1,18 +1,17 @@
-"""One feed, whichever way it comes: the same events, once, in the same order."""
+"""All transports deliver the same events, once and in the same order."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from .listeners import until
-from .site import STREAMS, TRANSPORTS, Server
+from tests.support.api import Api, Json, Person
+from tests.support.clock import FakeClock
 
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Json, Person
+from .listeners import until
+from .server import STREAMS, TRANSPORTS, Server
 
 NUMBER_AHEAD = "ffffff"
 

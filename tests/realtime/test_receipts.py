@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 
-from .site import STREAMS, TRANSPORTS, Server
+from tests.support.api import Api, Json, Person
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from .server import STREAMS, TRANSPORTS, Server
 
 
 async def receipts(person: Person, since: str | None = None) -> list[tuple[str, str, int]]:

@@ -1,4 +1,5 @@
-"""Whoever is removed or blocks somebody hears nothing later, however many write at that moment."""
+"""After a removal or a block nothing more is delivered, however many people write at that
+moment."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import asyncio
 import itertools
 import random
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .listeners import PATIENCE_S, Stream
-from .site import Server
+from tests.support.api import Api, Json, Person
+from tests.support.waiting import PATIENCE_S
 
-if TYPE_CHECKING:
-    from conftest import Api, Json, Person
+from .listeners import Stream
+from .server import Server
 
 ROUNDS = {"postgres": 30, "dynamodb": 12}
 SENDS = 8

@@ -1,18 +1,16 @@
-"""A server that stops says so to everybody, waits for nobody long, and comes to an end."""
+"""A stopping server tells all clients, waits for none of them long, and ends."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import httpx
 
+from tests.support.api import Api
+
 from .conftest import NewServer
 from .listeners import Mute, until
-from .site import STREAMS
-
-if TYPE_CHECKING:
-    from conftest import Api
+from .server import STREAMS
 
 RESTART = 1012
 

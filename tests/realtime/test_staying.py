@@ -1,19 +1,16 @@
-"""A stream lives as long as its person's token, and no longer than the person."""
+"""A stream ends with its token, and when its person is erased."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 
 from greenroom.kernel.clock import rfc3339
 from greenroom.realtime.actions import GONE_CHECK_S
+from tests.support.api import Api, Person
+from tests.support.clock import FakeClock
 
 from .listeners import EventSource, WebSocket, until
-from .site import STREAMS, Server, token_of
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Person
+from .server import STREAMS, Server, token_of
 
 TOKEN_ENDED = 4401
 NOT_WELCOME = 4403

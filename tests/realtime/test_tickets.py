@@ -1,21 +1,19 @@
-"""Tickets: one use, one person, half a minute, one page's origin."""
+"""Tickets: one use, one person, 30 seconds, one origin."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.settings import Settings
+from tests.support.api import Api, Person
+from tests.support.clock import FakeClock
 
 from .listeners import Stream
-from .site import STREAMS, RefusedError, Server, token_of
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Person
+from .server import STREAMS, RefusedError, Server, token_of
 
 SHOP, FORUM = "https://shop.example", "https://forum.example"
 UNKNOWN = (401, "UNAUTHENTICATED")

@@ -1,22 +1,20 @@
-"""Wake-ups between servers are hints: whatever becomes of them, nothing is missed."""
+"""Wake-ups between servers are hints: if they are lost or repeated, nothing is missed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import asyncpg
 import pytest
 
 from greenroom.conversations.store import Changes, FeedPosition
+from tests.support.api import Api
 
 from .conftest import NewServer
 from .listeners import until
-from .site import STREAMS, TRANSPORTS, Server
-
-if TYPE_CHECKING:
-    from conftest import Api
+from .server import STREAMS, TRANSPORTS, Server
 
 # Than the next recheck that comes by itself, with the tenth beat.
 SOONER_S = 5
@@ -58,7 +56,7 @@ async def test_bus_that_is_cut_delays_and_loses_nothing(
     async with other.websocket(bob) as socket, other.event_source(bob) as source:
         for stream in (socket, source):
             await stream.hear_until(first)
-        other.rooms.realtime._beats = 0
+        other.rooms.realtime._ticks = 0
         with monkeypatch.context() as cable:
             cable.setattr(other.rooms.bus, "_connect", refuse)
             await pool.fetch(CUT_BUSES)
@@ -123,7 +121,7 @@ async def test_recheck_counts_for_those_who_are_being_served_too(
         await gate.wait()
         return pages
 
-    server.rooms.realtime._beats = 0
+    server.rooms.realtime._ticks = 0
     monkeypatch.setattr(server.rooms.bus, "publish", lambda _topic, _items: None)
     monkeypatch.setattr(store, "changes_of_many", look_and_wait)
     async with server.websocket(bob) as socket:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from greenroom.kernel.clock import rfc3339
+from tests.support.api import Api, Json, Person
+from tests.support.clock import FakeClock
 
 from .listeners import Stream
-from .site import STREAMS, Server
-
-if TYPE_CHECKING:
-    from conftest import Api, FakeClock, Json, Person
+from .server import STREAMS, Server
 
 Sign = tuple[str, str, bool]
 

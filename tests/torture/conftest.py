@@ -1,6 +1,5 @@
 """Embedded databases of our own, because they are going to be killed."""
 
-import os
 import random
 import shutil
 import tempfile
@@ -9,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
 
 from .databases import Database, DynamoDatabase, PostgresDatabase
-from .site import Server, Talk
+from .talk import Server, Talk
 
 StartTalk = Callable[..., Awaitable[Talk]]
 
@@ -47,15 +46,6 @@ def database(home: Path, conversations: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def seed() -> random.Random:
-    """Printed with a failure, as pytest shows what a failed test wrote."""
-    given = os.environ.get("GREENROOM_SEED")
-    number = int(given) if given else random.SystemRandom().randrange(1 << 32)
-    print(f"replay with GREENROOM_SEED={number}")
-    return random.Random(number)
-
-
-@pytest.fixture
 async def start_talk(home: Path, database: Database) -> AsyncIterator[StartTalk]:
     """A running server with two people who have threads on it; all of it ends with the test."""
     begun: list[Talk] = []
@@ -64,11 +54,11 @@ async def start_talk(home: Path, database: Database) -> AsyncIterator[StartTalk]
         server = Server(home, database.environment, workers=workers)
         talk = Talk(server, f"{random.SystemRandom().randrange(1 << 40):x}")
         begun.append(talk)
-        await server.start()
+        await server.begin()
         await talk.begin(threads)
         return talk
 
     yield start_one
     for talk in begun:
         await talk.close()
-        await talk.server.end()
+        await talk.server.clear_away()

@@ -11,11 +11,10 @@ from typing import Protocol
 
 import asyncpg
 
-from greenroom.platform.dynamodb.embedded import EmbeddedDynamoDb
-from greenroom.platform.dynamodb.engine import Engine, find_engine
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
-
-from .site import until
+from greenroom.platform.embedded.dynamodb.engine import Engine, find_engine
+from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from tests.support.waiting import until
 
 WAITING = """
 select count(*) from pg_stat_activity

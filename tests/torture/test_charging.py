@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import IS_FULL
+
 from .databases import Database
-from .site import IS_FULL, all_done
+from .talk import all_done
 from .till import Program, Till
 
 DEALS, CARDS, KILLS = (30, 20, 60) if IS_FULL else (6, 4, 6)
@@ -32,8 +34,8 @@ async def test_whoever_is_killed_each_accepted_card_is_charged_once(
     moments = sorted(seed.sample(range(DEALS * CARDS), KILLS))
 
     async def kill_server() -> None:
-        await till.server.kill()
-        await till.server.start()
+        await till.server.die()
+        await till.server.begin()
 
     async def kill_program(program: Program) -> None:
         await program.kill()

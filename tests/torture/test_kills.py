@@ -8,13 +8,16 @@ from collections.abc import Awaitable, Callable
 
 import httpx
 
+from tests.support import IS_FULL
+from tests.support.waiting import PATIENCE_S
+
 from .databases import Database
-from .site import IS_FULL, Talk, all_done, check_unavailable
+from .talk import Talk, all_done, check_unavailable
 
 WRITERS = 8
-SERVER_KILLS, SERVER_SENDS = (100, 10_000) if IS_FULL else (3, 320)
-DATABASE_KILLS, DATABASE_SENDS = (50, 5_000) if IS_FULL else (2, 240)
-WORKER_KILLS, WORKER_SENDS = (10, 4_000) if IS_FULL else (2, 240)
+SERVER_KILLS, SERVER_SENDS = (100, 10_000) if IS_FULL else (2, 160)
+DATABASE_KILLS, DATABASE_SENDS = (50, 5_000) if IS_FULL else (1, 120)
+WORKER_KILLS, WORKER_SENDS = (10, 4_000) if IS_FULL else (1, 120)
 STOPS = 20 if IS_FULL else 1
 
 StartTalk = Callable[..., Awaitable[Talk]]
@@ -53,8 +56,8 @@ async def test_a_killed_server_loses_and_doubles_nothing(
     talk = await start_talk()
 
     async def kill() -> None:
-        await talk.server.kill()
-        await talk.server.start()
+        await talk.server.die()
+        await talk.server.begin()
 
     await write_through(talk, seed, sends=SERVER_SENDS, kills=SERVER_KILLS, kill=kill)
 
@@ -64,7 +67,7 @@ async def test_a_killed_database_loses_and_doubles_nothing(
 ) -> None:
     """The server stays, says 503 while the database is away, and recovers by itself."""
     talk = await start_talk()
-    server = talk.server.process.pid
+    server = talk.server.pid
     asked = itertools.count()
 
     async def kill() -> None:
@@ -79,8 +82,8 @@ async def test_a_killed_database_loses_and_doubles_nothing(
         await database.restart()
 
     await write_through(talk, seed, sends=DATABASE_SENDS, kills=DATABASE_KILLS, kill=kill)
-    assert talk.server.process.pid == server
-    assert await talk.server.stop() == 0
+    assert talk.server.pid == server
+    assert await talk.server.finish() == 0
 
 
 async def test_a_killed_worker_is_replaced_and_loses_nothing(
@@ -92,7 +95,7 @@ async def test_a_killed_worker_is_replaced_and_loses_nothing(
         await talk.server.kill_worker(seed)
 
     await write_through(talk, seed, sends=WORKER_SENDS, kills=WORKER_KILLS, kill=kill)
-    assert await talk.server.stop() == 0
+    assert await talk.server.finish() == 0
 
 
 async def test_a_stop_in_the_middle_of_sends_answers_all_that_was_written(
@@ -104,12 +107,12 @@ async def test_a_stop_in_the_middle_of_sends_answers_all_that_was_written(
 
         async def stop(talk: Talk = talk) -> int:
             await talk.until_acknowledged(seed.randrange(20, 150))
-            return await talk.server.stop()
+            return await talk.server.finish()
 
         writers = [talk.write_while_up(number) for number in range(WRITERS)]
         code, *_ = await all_done(stop(), *writers)
         assert code == 0
-        await talk.server.start()
+        await talk.server.begin()
         await talk.check()
 
 
@@ -120,17 +123,17 @@ async def test_a_stop_waits_for_sends_that_are_under_way(
     talk = await start_talk(threads=1)
     async with database.holding(*talk.threads) as release:
         sends = [asyncio.create_task(one_send(talk, number)) for number in range(WRITERS)]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while await in_flight(talk) < WRITERS or not await database.is_waited_for():
                 pass
-        stopping = asyncio.create_task(talk.server.stop())
+        stopping = asyncio.create_task(talk.server.finish())
         while await is_listening(talk):
             pass
         assert not any(send.done() for send in sends)
         await release()
         assert await stopping == 0
         assert [answer.status_code for answer in await asyncio.gather(*sends)] == [201] * WRITERS
-    await talk.server.start()
+    await talk.server.begin()
     await talk.check()
 
 

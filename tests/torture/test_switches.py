@@ -7,10 +7,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import get_args
 
-from greenroom.client import Client, Kind
+from greenroom_client import Client, Kind
+from tests.support import IS_FULL
+from tests.support.server_process import token_of
+from tests.support.waiting import PATIENCE_S
 
 from .databases import Database
-from .site import IS_FULL, PATIENCE_S, Talk, all_done, token_of
+from .talk import Talk, all_done
 
 WRITERS = 6
 READERS = 4
@@ -110,7 +113,7 @@ async def test_clients_that_switch_transports_miss_nothing_and_see_nothing_twice
         check_whole(reader, talk)
     for first, second in zip(readers, readers[2:], strict=False):
         assert first.told == second.told, "two devices of one person saw different orders"
-    assert await talk.server.stop() == 0
+    assert await talk.server.finish() == 0
 
 
 def check_whole(reader: Reader, talk: Talk) -> None:

@@ -3,10 +3,7 @@
 import asyncio
 import hashlib
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +12,17 @@ import asyncpg
 import httpx
 
 from greenroom.kernel.clock import rfc3339, system_clock
-from greenroom.platform.embedded_postgres import EmbeddedPostgres
+from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from tests.support import command
+from tests.support.server_process import GIVEN
+from tests.support.waiting import PATIENCE_S, until
 
-from .site import ENVIRONMENT, PATIENCE_S, Caller, Json, Server, until
+from .talk import Caller, Json, Server
 
 PAYMENTS_SECRET = "a secret between us and the provider of payments"
 HOUR_MS = 3_600_000
 LOOK_S = 0.1
 
-# A worker that is gone is noticed by its silence; nobody here waits for half a minute.
-LONG_SILENT = (
-    "update pgqueuer set heartbeat = heartbeat - interval '1 hour' where status = 'picked'"
-)
 UNPAID = "select count(*) from card where card_id = any($1) and state <> 'paid'"
 VERSIONS = "select subject, count(*), max(seq) from history where subject = any($1) group by 1"
 CHARGES = """
@@ -40,21 +36,14 @@ class Program:
     """One of our commands that runs until it is killed."""
 
     def __init__(self, home: Path, environment: Mapping[str, str], *argv: str) -> None:
-        self._environment = {**ENVIRONMENT, **environment, "GREENROOM_HOME": str(home)}
+        self._given = {**GIVEN, **environment, "GREENROOM_HOME": str(home)}
         self.argv = argv
         self.log = home / f"{argv[0]}-{random.SystemRandom().randrange(1 << 40):x}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: command.Process | None = None
 
     def start(self) -> None:
-        given = {name: text for name, text in os.environ.items() if "GREENROOM" not in name}
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "greenroom", *self.argv],
-                env={**given, **self._environment},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            self._process = command.start(*self.argv, given=self._given, output=log)
 
     async def kill(self) -> None:
         if self._process is not None:
@@ -126,7 +115,7 @@ class Till:
         }
         self.server = Server(self._home, environment)
         self.worker = Program(self._home, environment, "worker")
-        await self.server.start()
+        await self.server.begin()
         self.worker.start()
         create = Program(self._home, environment, "keys", "create", "--json", f"till {self._tag}")
         key = json.loads((await create.output()).strip())["key"]
@@ -140,7 +129,7 @@ class Till:
         for person in self._people:
             await person.close()
         await self.worker.kill()
-        await self.server.end()
+        await self.server.clear_away()
         await self.provider.kill()
 
     def _person(self, name: str, token: str | None = None) -> Shopper:
@@ -190,8 +179,7 @@ class Till:
     async def until_paid(self) -> None:
         cards = [card_id for deal in self.deals for card_id in deal.cards]
         async with asyncio.timeout(PATIENCE_S):
-            while await self.pool.fetchval(UNPAID, cards):
-                await self.pool.execute(LONG_SILENT)
+            while await self.pool.fetchval(UNPAID, cards):  # noqa: ASYNC110 (other processes pay)
                 await asyncio.sleep(LOOK_S)
 
     async def check(self) -> None:

@@ -1,13 +1,13 @@
 """The client, installed and built once, and a server of its own for each module that needs one."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .site import APP, SDK, Server, run_npm
+from tests.support.server_process import ServerProcess
+
+from .node import APP, LIVE, SDK, run_npm
 
 
 @pytest.fixture(scope="session")
@@ -32,17 +32,15 @@ def install(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def built_sdk(installed_sdk: Path) -> Path:
     run_npm("run", "build")
-    run_npm("run", "build:tests")
+    # Apart from where the client's own tests are built, which another worker may do at this moment.
+    run_npm("exec", "--", "tsc", "-p", "tsconfig.test.json", "--outDir", LIVE)
     return installed_sdk
 
 
 @pytest.fixture(scope="module")
-def server(database_url: str) -> Iterator[Server]:
-    # Not pytest's tmp_path: only root may enter that.
-    home = Path(tempfile.mkdtemp(prefix="greenroom-web-"))
-    home.chmod(0o755)
-    started = Server(home, database_url)
+def server(open_home: Path, database_url: str) -> Iterator[ServerProcess]:
+    started = ServerProcess(open_home, {"GREENROOM_DATABASE_URL": database_url})
+    started.start()
     yield started
-    assert started.stop() == 0
+    assert started.end() == 0
     assert started.complaints() == []
-    shutil.rmtree(home, ignore_errors=True)

@@ -11,13 +11,12 @@ from jsonschema import Draft7Validator, Draft202012Validator  # type: ignore[imp
 from greenroom.conversations.model import EventType
 from greenroom.kernel.clock import rfc3339
 from greenroom.realtime.asyncapi import ANSWERS, NOUNS
+from greenroom.realtime.close_codes import CloseCode
 from greenroom.realtime.frames import ClientFrame
-from greenroom.realtime.model import CloseCode
+from tests.support.api import Api, Json
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from conftest import Api, Json
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +72,7 @@ async def test_events_are_as_it_says(api: Api, document: Json) -> None:
     new = {"type": "propose_time", "payload": payload}
     card = (await bob.post(f"/v1/threads/{thread_id}/cards", new)).json()["card"]
     await ann.post(f"/v1/cards/{card['id']}/decline", {"version": 1})
+    await api.rooms.store.tell_file_changed(None, "fil_" + 26 * "0", ann.id, None)
     await api.backend.add(thread_id, carl.id, "host")
     await carl.leave(thread_id)
     events = [*await ann.sync(), *await carl.sync(), *await ann.sync("another-1")]

@@ -5,13 +5,16 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from .site import BIN, PATIENCE_S, Json, Server, run_node, token, with_node
+from tests.support.server_process import ServerProcess, token_of
+
+from .node import BIN, LIVE, PATIENCE_S, Json, run_node, with_node
 
 _numbers = itertools.count(1)
 
@@ -30,16 +33,16 @@ def pair() -> tuple[str, str]:
 
 
 def live(sdk: Path) -> Path:
-    return sdk / "dist" / "tested" / "test" / "live.js"
+    return sdk / LIVE / "test" / "live.js"
 
 
-def known_to(server: Server, *users: str) -> None:
+def known_to(server: ServerProcess, *users: str) -> None:
     for user in users:
         me(server, user, "/v1/me")
 
 
-def me(server: Server, user: str, path: str) -> Json:
-    headers = {"authorization": f"Bearer {token(user)}"}
+def me(server: ServerProcess, user: str, path: str) -> Json:
+    headers = {"authorization": f"Bearer {token_of(user)}"}
     answer = httpx.get(server.url + path, headers=headers, timeout=PATIENCE_S)
     assert answer.status_code == 200, answer.text
     found: Json = answer.json()
@@ -59,11 +62,11 @@ class TestTalk:
         ],
     )
     def test_it_is_the_same_over_every_transport(
-        self, built_sdk: Path, server: Server, blocked: str, transport: str
+        self, built_sdk: Path, server: ServerProcess, blocked: str, transport: str
     ) -> None:
         ada, ben = pair()
         known_to(server, ada, ben)
-        said = run_node(live(built_sdk), "talk", server.url, token(ada), token(ben), blocked)
+        said = run_node(live(built_sdk), "talk", server.url, token_of(ada), token_of(ben), blocked)
         result = json.loads(said.splitlines()[-1])
         assert result["last"] == transport
         assert result["ada"] == result["ben"] == TALK
@@ -73,14 +76,14 @@ class TestTalk:
 
 
 class TestDisaster:
-    @pytest.mark.parametrize("end", [Server.kill, Server.stop])
+    @pytest.mark.parametrize("end", [ServerProcess.kill, ServerProcess.stop])
     def test_a_server_that_dies_and_returns_costs_no_message(
-        self, built_sdk: Path, server: Server, end: Callable[[Server], object]
+        self, built_sdk: Path, server: ServerProcess, end: Callable[[ServerProcess], object]
     ) -> None:
         ada, ben = pair()
         known_to(server, ada, ben)
         count = 200
-        words = ["flood", server.url, token(ada), token(ben), str(count)]
+        words = ["flood", server.url, token_of(ada), token_of(ben), str(count)]
         process = subprocess.Popen(
             [BIN / "node", "--enable-source-maps", live(built_sdk), *words],
             env=with_node(),
@@ -105,20 +108,45 @@ class TestDisaster:
             assert found["inbox"]["unread_count"] == unread
 
 
-def test_the_example_of_the_readme_works_as_it_stands(built_sdk: Path, server: Server) -> None:
+NO_WEBSOCKET = {"NODE_OPTIONS": "--no-experimental-websocket"}
+"""As on Node 20, which has none; the page says what happens there."""
+
+
+@pytest.mark.parametrize(
+    ("options", "transport"), [({}, "websocket"), (NO_WEBSOCKET, "sse")], ids=["new", "node20"]
+)
+def test_the_example_of_the_readme_works_as_it_stands(
+    built_sdk: Path, server: ServerProcess, options: dict[str, str], transport: str
+) -> None:
     [example] = re.findall(r"```js\n(.*?)```", (built_sdk / "README.md").read_text(), re.DOTALL)
     known_to(server, "maya", "noor")
-    with tempfile.TemporaryDirectory(prefix="greenroom-example-") as folder:
-        scope = Path(folder) / "node_modules" / "@greenroom"
-        scope.mkdir(parents=True)
-        (scope / "sdk").symlink_to(built_sdk)
-        script = Path(folder) / "example.mjs"
+    with beside_the_sdk(built_sdk) as folder:
+        script = folder / "example.mjs"
         script.write_text(example)
-        said = run_node(script, GREENROOM_URL=server.url, TOKEN=token("maya"))
-    assert "live websocket" in said
-    [item] = me(server, "noor", "/v1/inbox")["items"]
-    messages = me(server, "noor", f"/v1/threads/{item['thread']['id']}/messages")["items"]
+        said = run_node(script, GREENROOM_URL=server.url, TOKEN=token_of("maya"), **options)
+    assert f"live {transport}" in said
+    newest = me(server, "noor", "/v1/inbox")["items"][0]
+    messages = me(server, "noor", f"/v1/threads/{newest['thread']['id']}/messages")["items"]
     assert [each["body"] for each in messages] == [
         "Are you free on *Saturday*?",
         "After two would suit me.",
     ]
+
+
+def test_the_snippet_for_pages_has_the_types_that_it_needs(built_sdk: Path) -> None:
+    [snippet] = re.findall(r"```ts\n(.*?)```", (built_sdk / "README.md").read_text(), re.DOTALL)
+    with beside_the_sdk(built_sdk) as folder:
+        (folder / "page.mts").write_text(snippet)
+        options = ["--strict", "--noEmit", "--module", "nodenext", "--lib", "es2022,dom"]
+        tsc = built_sdk / "node_modules" / "typescript" / "bin" / "tsc"
+        assert run_node(tsc, *options, folder / "page.mts") == ""
+
+
+@contextmanager
+def beside_the_sdk(built_sdk: Path) -> Iterator[Path]:
+    """A folder in which `@greenroom/sdk` is installed."""
+    with tempfile.TemporaryDirectory(prefix="greenroom-example-") as folder:
+        scope = Path(folder) / "node_modules" / "@greenroom"
+        scope.mkdir(parents=True)
+        (scope / "sdk").symlink_to(built_sdk)
+        yield Path(folder)

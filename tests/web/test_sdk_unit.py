@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .site import run_npm
+from .node import run_npm
 
 
 def test_it_builds_and_its_own_tests_pass(installed_sdk: Path) -> None:

@@ -1,30 +1,21 @@
 """The client's types are those of the server's own reference."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from .site import PATIENCE_S, run_node
+from tests.support import command
+
+from .node import run_node
 
 TYPES = "src/openapi.ts"
 
 
 def reference(home: Path, *options: str) -> str:
     """As the command prints it, where there is no database and nothing may be written."""
-    others = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "greenroom", "openapi", *options],
-        env={**others, "GREENROOM_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = command.run("openapi", *options, given={"GREENROOM_HOME": str(home)})
+    assert done.code == 0, done.err
     assert not home.exists()
-    return done.stdout
+    return done.out
 
 
 def test_the_reference_can_be_printed_without_a_server(tmp_path: Path) -> None:

@@ -2,17 +2,15 @@
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from greenroom.webapp.files import BUILT, read_files
+from greenroom.webapp.rest import content_security_policy
+from tests.support.api import Api
 
 from .conftest import INDEX, OTHER, PICTURE, SCRIPT, SITE, OpenSite
-
-if TYPE_CHECKING:
-    from conftest import Api
 
 PAGES = ("/app", "/app/sign-in", "/app/threads/thr_1", "/app/threads/no-such-thread")
 ASSET = "/app/assets/app-B1x2.js"
@@ -39,7 +37,8 @@ async def test_a_page_can_load_only_what_is_ours_and_never_turn_text_into_code(
         "script-src": "'self'",
         "style-src": "'self'",
         "connect-src": "'self'",
-        "img-src": "'self' https:",
+        "img-src": "'self' https: blob:",
+        "media-src": "'self' https: blob:",
         "font-src": "'self'",
         "manifest-src": "'self'",
         "base-uri": "'none'",
@@ -223,3 +222,11 @@ async def test_the_server_shows_the_web_app_and_its_reference_leaves_it_out(api:
     else:
         assert "make web" in answer.json()["detail"]
     assert "/app" not in (await api.anonymous.get("/openapi.json")).json()["paths"]
+
+
+def test_a_page_may_use_the_store_that_files_come_from() -> None:
+    policy = content_security_policy("https://files.s3.eu-west-1.amazonaws.com")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    for name in ("connect-src", "img-src", "media-src"):
+        assert "https://files.s3.eu-west-1.amazonaws.com" in rules[name].split()
+    assert rules["script-src"] == rules["style-src"] == "'self'"

@@ -1,26 +1,23 @@
-"""Jobs and the worker on a real PostgreSQL."""
+"""Tasks and the worker on a real PostgreSQL."""
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.platform.backoff import Backoff
-from greenroom.platform.jobs import Jobs, install
+from greenroom.platform.tasks.runner import TaskRunner
 
-
-@pytest.fixture(scope="module")
-async def queue_pool(pool: asyncpg.Pool) -> asyncpg.Pool:
-    """The module's pool, with the queue's tables."""
-    async with pool.acquire() as conn:
-        await install(conn)
-    return pool
+if TYPE_CHECKING:
+    from tests.support.clock import FakeClock
 
 
 @pytest.fixture
-async def jobs(queue_pool: asyncpg.Pool) -> AsyncIterator[Jobs]:
-    """On an empty queue; what fails is tried three times, without pauses."""
-    await queue_pool.execute("truncate pgqueuer, pgqueuer_log")
-    made = Jobs(queue_pool, backoff=Backoff(base_ms=0, cap_ms=0, attempts=3), chance=lambda: 0.0)
+async def tasks(pool: asyncpg.Pool, clock: "FakeClock") -> AsyncIterator[TaskRunner]:
+    """On an empty table; what fails is tried three times, without pauses."""
+    await pool.execute("truncate task")
+    backoff = Backoff(base_ms=0, cap_ms=0, attempts=3)
+    made = TaskRunner(pool, clock=clock, backoff=backoff, chance=lambda: 0.0)
     yield made
     made.stop()

@@ -3,30 +3,28 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
-from greenroom.bookings.deeds import Deed, Deeds, Told
 from greenroom.bookings.events import ContractEvent
-from greenroom.bookings.payments import Outcome, ProviderUnavailable
-from greenroom.bookings.running import PaymentRunner
-from greenroom.bookings.timers import dead_timers, in_deed, replay_timers
+from greenroom.bookings.money.provider import Outcome, ProviderUnavailable
+from greenroom.bookings.money.running import PaymentRunner
+from greenroom.bookings.timers import in_transaction
+from greenroom.bookings.transactions import ContractTransaction, ContractTransactions, NewEvent
 from greenroom.kernel.limits import Limits
 from greenroom.kernel.money import Money
 from greenroom.platform.backoff import Backoff
-from greenroom.platform.dead_letters import dead_jobs, replay_jobs
-from greenroom.platform.jobs import Jobs
+from greenroom.platform.tasks.runner import TaskRunner
+from greenroom.platform.tasks.table import dead_tasks, replay
 from greenroom.worker import ROUND_S, Worker
+from tests.support.clock import FakeClock
+from tests.support.waiting import PATIENCE_S
 
-from .site import PlainSettling, ScriptedProvider, add_payment, deeds_on
-
-if TYPE_CHECKING:
-    from conftest import FakeClock
+from .payments import PlainSettling, ScriptedProvider, add_payment, transactions_on
 
 AT_ONCE = Backoff(base_ms=0, cap_ms=0, attempts=3)
-TABLES = "pgqueuer, pgqueuer_log, payment, timer, contract_event, provider_event"
+TABLES = "task, payment, contract_event, provider_event"
 
 
 class Bench:
@@ -35,7 +33,7 @@ class Bench:
     def __init__(self, pool: asyncpg.Pool, clock: "FakeClock") -> None:
         self.pool = pool
         self.clock = clock
-        self.deeds: Deeds = deeds_on(pool, clock)
+        self.transactions: ContractTransactions = transactions_on(pool, clock)
         self.provider = ScriptedProvider()
         self.settling = PlainSettling(pool)
         self.ran: list[tuple[str, str]] = []
@@ -51,27 +49,27 @@ class Bench:
 
         return Worker(
             self.pool,
-            Jobs(self.pool, backoff=AT_ONCE),
+            TaskRunner(self.pool, clock=self.clock, backoff=AT_ONCE),
             PaymentRunner(self.pool, self.provider, self.settling),
-            timers={"leg_": in_deed(self.deeds, self.run_timer)},
+            timers={"leg_": in_transaction(self.transactions, self.run_timer)},
             clock=self.clock,
             limits=replace(Limits(), maintenance_interval_s=60),
             listeners=[hear] if listening else [],
             timer_backoff=AT_ONCE,
         )
 
-    async def run_timer(self, deed: Deed, subject: str, name: str) -> None:
-        deed.tell(Told(f"ran.{name}", leg_id=subject, money=Money(5, "EUR"), data={"a": 1}))
+    async def run_timer(self, tx: ContractTransaction, subject: str, name: str) -> None:
+        tx.emit(NewEvent(f"ran.{name}", leg_id=subject, money=Money(5, "EUR"), data={"a": 1}))
         if subject in self.broken:
             raise RuntimeError("broken")
         self.ran.append((subject, name))
 
     async def set_timers(self, **due_ms: int) -> None:
-        async def work(deed: Deed) -> None:
+        async def work(tx: ContractTransaction) -> None:
             for subject, at_ms in due_ms.items():
-                deed.set_timer(subject, "begin", at_ms)
+                tx.set_timer(subject, "begin", at_ms)
 
-        await self.deeds.do(work)
+        await self.transactions.run(work)
 
     async def count(self, table: str) -> int:
         return int(await self.pool.fetchval(f"select count(*) from {table}"))  # noqa: S608
@@ -84,20 +82,20 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(queue_pool: asyncpg.Pool, clock: "FakeClock") -> AsyncIterator[Bench]:
-    await queue_pool.execute(f"truncate {TABLES} cascade")
-    made = Bench(queue_pool, clock)
+async def bench(pool: asyncpg.Pool, clock: "FakeClock") -> AsyncIterator[Bench]:
+    await pool.execute(f"truncate {TABLES} cascade")
+    made = Bench(pool, clock)
     yield made
     await made.worker.stop()
 
 
-async def test_a_payment_is_carried_out_once_and_its_job_is_gone(bench: Bench) -> None:
+async def test_a_payment_is_carried_out_once_and_its_task_is_gone(bench: Bench) -> None:
     await add_payment(bench.pool, "pay_1", now_ms=bench.clock())
     await bench.worker.run_until_idle()
     await bench.worker.run_until_idle()
     assert await bench.state("pay_1") == "succeeded"
     assert [asked.reference for asked in bench.provider.asked] == ["pay_1"]
-    assert await bench.count("pgqueuer") == 0
+    assert await bench.count("task") == 0
 
 
 async def test_a_payment_with_an_unknown_outcome_is_asked_for_again_under_the_same_key(
@@ -118,10 +116,10 @@ async def test_a_provider_that_stays_away_makes_a_dead_letter_which_a_replay_men
     await add_payment(bench.pool, "pay_1", now_ms=bench.clock())
     await bench.worker.run_until_idle()
     assert await bench.state("pay_1") == "queued"
-    [letter] = await dead_jobs(bench.pool)
-    assert (letter.name, letter.subject, letter.failure) == ("payment", "pay_1", "nobody there")
-    async with bench.pool.acquire() as conn:
-        assert await replay_jobs(conn, None) == 1
+    [dead] = await dead_tasks(bench.pool)
+    assert (dead.kind, dead.key) == ("payment", "pay_1")
+    assert dead.failure == "ProviderUnavailable: nobody there"
+    assert await replay(bench.pool) == 1
     await bench.worker.run_until_idle()
     assert await bench.state("pay_1") == "succeeded"
 
@@ -134,7 +132,7 @@ async def test_a_pending_payment_waits_without_end_and_never_becomes_a_dead_lett
     for _ in range(6):
         await bench.worker.run_until_idle()
         assert await bench.state("pay_1") == "queued"
-    assert await dead_jobs(bench.pool) == []
+    assert await dead_tasks(bench.pool) == []
     await bench.worker.run_until_idle()
     assert await bench.state("pay_1") == "succeeded"
 
@@ -213,14 +211,14 @@ async def test_two_workers_are_one_effect(bench: Bench) -> None:
     assert bench.ran == [("leg_a", "begin"), ("leg_b", "begin")]
 
 
-async def test_a_queued_payment_without_a_job_gets_one_after_a_minute(bench: Bench) -> None:
+async def test_a_queued_payment_without_a_task_gets_one_after_a_minute(bench: Bench) -> None:
     await add_payment(bench.pool, "pay_1", now_ms=bench.clock(), queued=False)
     await bench.worker.go_round()
-    assert await bench.count("pgqueuer") == 0
+    assert await bench.count("task") == 0
     bench.clock.advance(seconds=61)
     await bench.worker.go_round()
     await bench.worker.go_round()
-    assert await bench.count("pgqueuer") == 1
+    assert await bench.count("task") == 1
     await bench.worker.run_until_idle()
     assert await bench.state("pay_1") == "succeeded"
 
@@ -233,7 +231,7 @@ async def test_timers_after_two_days_of_absence_fire_once_and_in_order(bench: Be
     await bench.worker.go_round()
     await bench.worker.go_round()
     assert [subject for subject, _ in bench.ran] == ["leg_d", "leg_a", "leg_b", "leg_c"]
-    assert await bench.count("timer") == 1
+    assert await bench.count("task") == 1
 
 
 async def test_a_timer_is_not_run_before_its_time_and_the_worker_wakes_for_it(
@@ -256,33 +254,33 @@ async def test_a_timer_that_fails_does_not_stop_the_others_and_can_be_replayed(
     bench.broken = {"leg_a"}
     await bench.worker.run_until_idle()
     assert bench.ran == [("leg_b", "begin")]
-    [letter] = await dead_timers(bench.pool)
-    assert (letter.id, letter.attempts) == ("leg_a/begin", 3)
-    assert letter.failure == "RuntimeError: broken"
+    [dead] = await dead_tasks(bench.pool)
+    assert (dead.kind, dead.key, dead.attempts) == ("timer", "leg_a/begin", 3)
+    assert dead.failure == "RuntimeError: broken"
     # What a failed attempt told of has not happened.
     assert [event.leg_id for event in bench.heard] == ["leg_b"]
     bench.broken = set()
-    assert await replay_timers(bench.pool, "leg_z/begin") == 0
-    assert await replay_timers(bench.pool, "leg_a/begin") == 1
+    assert await replay(bench.pool, kind="timer", key="leg_z/begin") == 0
+    assert await replay(bench.pool, kind="timer", key="leg_a/begin") == 1
     await bench.worker.run_until_idle()
     assert bench.ran == [("leg_b", "begin"), ("leg_a", "begin")]
-    assert await bench.count("timer") == 0
+    assert await bench.count("task") == 0
 
 
 async def test_a_timer_of_which_nobody_knows_is_a_dead_letter(bench: Bench) -> None:
     await bench.set_timers(xyz_a=bench.clock())
     await bench.worker.run_until_idle()
-    [letter] = await dead_timers(bench.pool)
-    assert letter.failure == "LookupError: nobody runs timers of xyz_a"
+    [dead] = await dead_tasks(bench.pool)
+    assert dead.failure == "LookupError: nobody runs timers of xyz_a"
 
 
 async def test_a_timer_that_was_moved_meanwhile_waits_for_its_new_time(bench: Bench) -> None:
     now_ms = bench.clock()
     await bench.set_timers(leg_a=now_ms + 10_000)
-    await in_deed(bench.deeds, bench.run_timer)("leg_a", "begin")
-    await in_deed(bench.deeds, bench.run_timer)("leg_gone", "begin")
+    await in_transaction(bench.transactions, bench.run_timer)("leg_a", "begin")
+    await in_transaction(bench.transactions, bench.run_timer)("leg_gone", "begin")
     assert bench.ran == []
-    assert await bench.count("timer") == 1
+    assert await bench.count("task") == 1
 
 
 async def test_a_timer_that_does_not_end_by_what_it_does_is_not_run_for_ever(
@@ -293,7 +291,7 @@ async def test_a_timer_that_does_not_end_by_what_it_does_is_not_run_for_ever(
 
     worker = Worker(
         bench.pool,
-        Jobs(bench.pool),
+        TaskRunner(bench.pool, clock=bench.clock),
         PaymentRunner(bench.pool, bench.provider, bench.settling),
         timers={"leg_": forgetful},
         clock=bench.clock,
@@ -303,7 +301,7 @@ async def test_a_timer_that_does_not_end_by_what_it_does_is_not_run_for_ever(
     await bench.set_timers(leg_a=bench.clock())
     await worker.run_until_idle()
     assert len(bench.ran) == 3
-    assert len(await dead_timers(bench.pool)) == 1
+    assert len(await dead_tasks(bench.pool)) == 1
 
 
 async def test_listeners_get_events_in_order_and_again_when_they_failed(bench: Bench) -> None:
@@ -366,8 +364,8 @@ async def test_a_running_worker_does_all_this_by_itself_and_stops(bench: Bench) 
     await bench.set_timers(leg_a=bench.clock())
     bench.worker.start()
     await add_payment(bench.pool, "pay_1", now_ms=bench.clock())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         await bench.settling.happened.wait()
         await bench.told.wait()
-    await asyncio.wait_for(bench.worker.stop(), 20)
+    await asyncio.wait_for(bench.worker.stop(), PATIENCE_S)
     assert bench.ran == [("leg_a", "begin")]

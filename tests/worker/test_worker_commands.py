@@ -1,61 +1,50 @@
-"""The commands of background work, as an operator meets them: output and exit codes."""
+"""The commands of background work: output and exit codes."""
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import asyncpg
 import httpx
 import pytest
 
-from greenroom.platform.dead_letters import dead_jobs
+from greenroom.platform.tasks.table import dead_tasks
+from tests.support import command
+from tests.support.waiting import PATIENCE_S
 
-from .site import add_payment
+from .payments import add_payment, told_when_tasks_end
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 NOW_MS = 1_800_000_000_000
+LONG_AGO_MS = 1_600_000_000_000
 
 
 class Greenroom:
     def __init__(self, home: Path, url: str, **settings: str) -> None:
-        self._env = {k: v for k, v in os.environ.items() if not k.startswith("GREENROOM_")}
-        self._env |= {"GREENROOM_HOME": str(home), "GREENROOM_DATABASE_URL": url, **settings}
+        self._given = {"GREENROOM_HOME": str(home), "GREENROOM_DATABASE_URL": url, **settings}
 
-    def start(self, *argv: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "greenroom", *argv],
-            cwd=REPOSITORY,
-            env=self._env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def start(self, *argv: str) -> command.Process:
+        return command.start(*argv, given=self._given)
 
     async def run(self, *argv: str) -> tuple[int, str, str]:
-        program = self.start(*argv)
-        out, err = await asyncio.to_thread(program.communicate, timeout=60)
-        assert "Traceback" not in err
-        return program.returncode, out, err
+        done = await asyncio.to_thread(command.run, *argv, given=self._given)
+        return done.code, done.out, done.err
 
 
 @pytest.fixture
-async def greenroom(tmp_path: Path, database_url: str, queue_pool: asyncpg.Pool) -> Greenroom:
-    await queue_pool.execute("truncate pgqueuer, pgqueuer_log, timer, payment cascade")
+async def greenroom(tmp_path: Path, database_url: str, pool: asyncpg.Pool) -> Greenroom:
+    await pool.execute("truncate task, payment cascade")
     return Greenroom(tmp_path, database_url)
 
 
 async def _fail_for_good(pool: asyncpg.Pool) -> None:
     await add_payment(pool, "pay_1", now_ms=NOW_MS)
-    await pool.execute("update pgqueuer set status = 'failed', attempts = 9")
     await pool.execute(
-        "insert into timer (subject, name, due_at, attempts, failure)"
-        " values ('leg_1', 'begin', $1, 10, 'RuntimeError: broken')",
+        "insert into task (kind, key, due_at, failure) values ('timer', 'leg_1/begin', $1,"
+        " 'RuntimeError: broken')",
         NOW_MS,
     )
+    await pool.execute("update task set is_dead = true, attempts = 10, failures = 10")
 
 
 async def test_with_nothing_failed_the_list_says_so(greenroom: Greenroom) -> None:
@@ -64,9 +53,9 @@ async def test_with_nothing_failed_the_list_says_so(greenroom: Greenroom) -> Non
 
 
 async def test_what_failed_is_listed_with_a_hint_and_replayed_by_its_id(
-    greenroom: Greenroom, queue_pool: asyncpg.Pool
+    greenroom: Greenroom, pool: asyncpg.Pool
 ) -> None:
-    await _fail_for_good(queue_pool)
+    await _fail_for_good(pool)
     code, out, _ = await greenroom.run("jobs", "list")
     assert code == 0
     assert "job payment of pay_1" in out
@@ -79,14 +68,12 @@ async def test_what_failed_is_listed_with_a_hint_and_replayed_by_its_id(
     for letter in (job, timer):
         code, out, _ = await greenroom.run("jobs", "replay", "--id", letter["id"])
         assert (code, out) == (0, "1 will be tried again\n")
-    assert await dead_jobs(queue_pool) == []
-    assert await queue_pool.fetchval("select failure is null and attempts = 0 from timer")
+    assert await dead_tasks(pool) == []
+    assert await pool.fetchval("select every(failure is null and attempts = 0) from task")
 
 
-async def test_everything_can_be_replayed_at_once(
-    greenroom: Greenroom, queue_pool: asyncpg.Pool
-) -> None:
-    await _fail_for_good(queue_pool)
+async def test_everything_can_be_replayed_at_once(greenroom: Greenroom, pool: asyncpg.Pool) -> None:
+    await _fail_for_good(pool)
     code, out, _ = await greenroom.run("jobs", "replay", "--all", "--json")
     assert (code, json.loads(out)) == (0, {"replayed": 2})
 
@@ -113,27 +100,40 @@ async def test_the_sandbox_of_the_command_has_the_secret_that_servers_have(
         assert answer.json() == {"operations": []}
     finally:
         program.send_signal(signal.SIGTERM)
-        await asyncio.to_thread(program.communicate, timeout=60)
+        await asyncio.to_thread(program.communicate, timeout=PATIENCE_S)
 
 
-async def test_the_worker_by_itself_does_jobs_until_it_is_told_to_stop(
-    greenroom: Greenroom, queue_pool: asyncpg.Pool
+async def test_the_worker_by_itself_does_tasks_until_it_is_told_to_stop(
+    greenroom: Greenroom, pool: asyncpg.Pool
 ) -> None:
-    heard = asyncio.Event()
-    async with queue_pool.acquire() as conn:
-
-        def hear(*_: object) -> None:
-            heard.set()
-
-        await add_payment(queue_pool, "pay_gone", now_ms=NOW_MS, state="failed")
-        await conn.add_listener("greenroom_jobs", hear)
+    await add_payment(pool, "pay_gone", now_ms=LONG_AGO_MS, state="failed")
+    async with told_when_tasks_end(pool) as ended:
         program = greenroom.start("worker")
         try:
-            # The library tells when a job is gone.
-            await asyncio.wait_for(heard.wait(), 60)
+            await asyncio.wait_for(ended.wait(), PATIENCE_S)
         finally:
             program.send_signal(signal.SIGTERM)
-            await asyncio.to_thread(program.communicate, timeout=60)
-            await conn.remove_listener("greenroom_jobs", hear)
+            await asyncio.to_thread(program.communicate, timeout=PATIENCE_S)
     assert program.returncode == 128 + signal.SIGTERM
-    assert await queue_pool.fetchval("select count(*) from pgqueuer") == 0
+    assert await pool.fetchval("select count(*) from task") == 0
+
+
+async def test_failed_payouts_are_listed_and_what_is_none_is_not_made_again(
+    greenroom: Greenroom, pool: asyncpg.Pool
+) -> None:
+    code, out, _ = await greenroom.run("payments", "list")
+    assert (code, out) == (0, "no refund, release or payout has failed for good\n")
+    await add_payment(pool, "pay_7", now_ms=NOW_MS)
+    await pool.execute(
+        "update payment set state = 'failed', failure_code = 'gone', operation = 'payout'"
+    )
+    code, out, _ = await greenroom.run("payments", "list", "--json")
+    [listed] = json.loads(out)
+    assert (code, listed["id"], listed["failure_code"]) == (0, "pay_7", "gone")
+    await pool.execute("update payment set operation = 'charge'")
+    code, out, _ = await greenroom.run("payments", "retry", "--id", "pay_7")
+    assert code == 0
+    assert out.startswith("pay_7  not tried again: Only a refund, release or payout")
+    code, _, err = await greenroom.run("payments", "retry", "--id", "pay_none")
+    assert code != 0
+    assert "greenroom payments list" in err

@@ -1,4 +1,4 @@
-"""`make screenshots`: takes all pictures anew, or those whose scenes are named."""
+"""`make screenshots`: takes all pictures again, or those whose scenes are named."""
 
 import argparse
 import asyncio
@@ -22,7 +22,7 @@ WINDOWS = {
     PHONE: ViewportSize(width=390, height=844),
 }
 PIXELS = 1.5
-"""Of the picture for one of the page: sharp enough on good screens, and still small."""
+"""Device pixels per CSS pixel: sharp on good screens, and still small files."""
 
 
 def main() -> None:
@@ -89,7 +89,7 @@ def _thread_of(demo: Demo, who: str, subject: str) -> str:
 
 
 def _part(page: Page, demo: Demo, scene: Scene, thread_id: str | None) -> Locator | None:
-    """The last card of its type, where the picture is of a card."""
+    """The last card of the scene's type, if the picture shows a card."""
     if scene.card is None:
         return None
     messages = demo.call(scene.who, "GET", f"/v1/threads/{thread_id}/messages")["items"]

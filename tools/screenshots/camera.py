@@ -1,4 +1,4 @@
-"""Small pictures: WebP, which Chromium writes itself and GitHub shows."""
+"""Takes a picture as WebP, which Chromium can write and GitHub shows."""
 
 import base64
 from typing import Any
@@ -8,7 +8,7 @@ from playwright.async_api import Locator, Page
 QUALITY = 72
 MARGIN_PX = 2
 
-# Pictures of people come late, and fonts too.
+# Waits until fonts and portraits are loaded.
 SETTLED = """
 async () => {
   await document.fonts.ready;
@@ -26,7 +26,7 @@ async () => {
 
 
 async def take(page: Page, only: Locator | None = None) -> bytes:
-    """Of what the window shows, or of one element with a little around it."""
+    """A picture of the window, or of one element with a margin."""
     await page.evaluate(SETTLED)
     options: dict[str, Any] = {"format": "webp", "quality": QUALITY}
     if only is not None:

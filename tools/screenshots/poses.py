@@ -1,10 +1,10 @@
-"""What is done on a page before its picture is taken. Names are those of the English words."""
+"""Brings a page into the state that its picture shows. Finds elements by their English labels."""
 
 from playwright.async_api import Page, expect
 
 
 async def stand(_page: Page) -> None:
-    """As it opens."""
+    """Leave the page as it opens."""
 
 
 async def wait_for_people(page: Page) -> None:
@@ -42,7 +42,7 @@ async def choose_card(page: Page) -> None:
 
 async def fill_form(page: Page) -> None:
     await choose_card(page)
-    await page.get_by_role("menuitem", name="Proposed time").click()
+    await page.get_by_role("menuitem", name="Propose a time").click()
     await page.get_by_role("textbox", name="Note").fill("The light is best before noon.")
 
 

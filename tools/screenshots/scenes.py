@@ -1,4 +1,4 @@
-"""What there is a picture of. A page has four: desktop and phone, light and dark."""
+"""The list of pictures. A page has four: desktop and phone, light and dark."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -22,11 +22,11 @@ class Scene:
     name: str
     who: str = "maya"
     subject: str | None = None
-    """Of the thread that is open."""
+    """The subject of the thread that is open."""
     query: dict[str, str] = field(default_factory=dict)
     pose: Pose = poses.stand
     card: str | None = None
-    """The type of card that the picture is of; without one, it is of all that the window shows."""
+    """The type of card that the picture shows. None: the whole window."""
     looks: tuple[Look, ...] = EVERYWHERE
     locale: str = "en-GB"
     page: str = "app"
@@ -49,7 +49,7 @@ PAGES = [
     Scene("host-page", page="host", pose=poses.wait_for_embed),
 ]
 
-# Somebody with an answer to give, where there is one.
+# If possible a person who can answer the card.
 CARDS = {
     "propose_time": ("maya", LOOKBOOK),
     "location": ("theo", LOOKBOOK),
@@ -63,7 +63,7 @@ CARDS = {
     "deliverable": ("rosa", "Wedding in Sintra"),
     "reschedule": ("jun", "Cyclorama for a music video"),
 }
-"""By type: who sees it, and in which thread."""
+"""By type of card: the viewer, and the subject of the thread."""
 
 FOLDERS = ("action", "bookings", "offers", "requests", "archived", "spam")
 TABS = {
@@ -72,7 +72,7 @@ TABS = {
     "docs": KNITWEAR,
     **dict.fromkeys(("brief", "moodboard", "shotlist", "files"), CAMPAIGN),
 }
-"""With a thread that has something there."""
+"""By tab: the subject of a thread that has something there."""
 
 
 def states() -> list[Scene]:

@@ -1,6 +1,6 @@
 /** Indentation inside templates is for us; a page does without. */
 
-import { parseAst, type Plugin } from 'vite';
+import { parseSync, type Plugin } from 'vite';
 
 interface Node {
   type: string;
@@ -30,7 +30,7 @@ export function minifyTemplates(): Plugin {
     transform(code, id) {
       if (!/\/src\/.*\.ts$/.test(id)) return null;
       // From the end, so that the places before stay where they are.
-      const parts = [...templateParts(parseAst(code) as unknown as Node)].reverse();
+      const parts = [...templateParts(parseSync(id, code).program)].reverse();
       let trimmed = code;
       for (const { start, end, trim } of parts) {
         trimmed = trimmed.slice(0, start) + trim(trimmed.slice(start, end)) + trimmed.slice(end);

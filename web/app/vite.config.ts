@@ -9,6 +9,10 @@ import { minifyTemplates } from './minify_templates.ts';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const server = process.env['GREENROOM_DEV_SERVER'] ?? 'http://127.0.0.1:8000';
 
+/** Modules that are shared, but only by parts which come later. */
+const NOT_LATER =
+  /^(?!.*(look\/dialog|i18n\/(en\/)?(people|files|history)|src\/(cards|files)\/|sdk\/src\/(files|put|upload)))/;
+
 export default defineConfig({
   plugins: [minifyTemplates()],
   resolve: { alias: { '@greenroom/sdk': here('../sdk/src/index.ts') } },
@@ -22,7 +26,7 @@ export default defineConfig({
       resolveDependencies: (_, parts, { hostType }) => (hostType === 'html' ? parts : []),
     },
     assetsInlineLimit: 0,
-    rollupOptions: {
+    rolldownOptions: {
       input: { app: here('index.html'), host: here('host.html'), embed: here('src/embed.ts') },
       // The embed is an entry for its exports as well: pages import `configure` from it.
       preserveEntrySignatures: 'strict',
@@ -32,9 +36,11 @@ export default defineConfig({
         // bring all of the core from its own site a second time.
         codeSplitting: {
           groups: [
-            { name: 'lazy', test: /preload-helper/, priority: 1 },
-            // Several parts share dialogs, but all of them open later.
-            { name: 'core', minShareCount: 2, test: /^(?!.*look\/dialog)/ },
+            { name: 'lazy', test: /preload-helper/, priority: 2 },
+            // Several parts share dialogs, files and words for people, but all of them come later.
+            { name: 'core', minShareCount: 2, test: NOT_LATER, priority: 1 },
+            // Cards are in threads and in the panel: one file of what both draw them with.
+            { name: 'cards', minShareCount: 2, test: /src\/cards\// },
           ],
         },
         entryFileNames: ({ name }) =>

@@ -1,6 +1,6 @@
-"""DynamoDB, without an SDK: a call costs a fifth of what the usual client takes of the processor.
+"""A DynamoDB client without an SDK, because botocore takes five times as much processor time.
 
-`table.py` is what stores use: items are plain dicts, keys are pairs of strings. It stands on
-`client.py` (retries and errors), that on `transport.py` (HTTP and signatures). `schema.py` makes
-the table, `embedded.py` runs an engine on this machine, `opening.py` turns settings into a client.
+Stores use `table.py`: items are plain dicts, keys are pairs of strings. It uses `client.py`
+(retries and errors), which uses `transport.py` (HTTP and signatures). `schema.py` creates the
+table. `platform/embedded/dynamodb` runs an engine on this machine and turns settings into a client.
 """

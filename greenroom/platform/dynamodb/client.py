@@ -1,7 +1,7 @@
-"""Calls to DynamoDB that outlast what passes by itself: throttling, conflicts, lost connections.
+"""Calls DynamoDB and retries after temporary failures: throttling, conflicts, lost connections.
 
-A call whose answer was lost may have happened, and is repeated all the same. That is harmless for
-reads, for puts and deletes, and for transactions with a token; a conditional write that meets its
+A call whose response was lost may have been executed, and is repeated all the same. That is
+harmless for reads, puts, deletes, and transactions with a token. A conditional write that finds its
 own first attempt ends in `ConditionFailed` with the item, which the caller compares.
 """
 
@@ -13,20 +13,20 @@ from typing import Any
 import msgspec
 
 from greenroom.kernel.errors import Unavailable
+from greenroom.platform.backoff import Backoff
 from greenroom.platform.dynamodb.errors import Cancelled, ConditionFailed, DynamoDbError, Reason
 from greenroom.platform.dynamodb.metering import THROTTLED
 from greenroom.platform.dynamodb.values import from_wire
 
 Json = dict[str, Any]
 Send = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
-"""Carries one request (its action and body) and returns status and body of the answer.
+"""Sends one request (action and body) and returns status and body of the response.
 
-Raises OSError, of which TimeoutError is one, when no whole answer came.
+Raises OSError (which includes TimeoutError) when there is no complete response.
 """
 
 ATTEMPTS = 6
-PAUSE_S = 0.025
-LONGEST_PAUSE_S = 1.0
+BACKOFF = Backoff(base_ms=25, cap_ms=1000, attempts=ATTEMPTS, floor_ms=0)
 RETRY_AFTER_S = 2
 
 _THROTTLING = frozenset(
@@ -34,12 +34,12 @@ _THROTTLING = frozenset(
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "ThrottlingException",
-        # These two are what a transaction gives as the reason of one of its items.
+        # These two are the reasons of single items of a transaction.
         "ProvisionedThroughputExceeded",
         "ThrottlingError",
     }
 )
-_PASSING = frozenset(
+_RETRYABLE = frozenset(
     {
         "InternalServerError",
         "ServiceUnavailable",
@@ -59,7 +59,7 @@ _CREDENTIALS = frozenset(
 
 
 async def _nothing() -> None:
-    """What a transport without connections does to close."""
+    """The default `close`, for a transport without connections."""
 
 
 class Client:
@@ -77,7 +77,7 @@ class Client:
         self.close = close
 
     async def call(self, action: str, request: Mapping[str, Any]) -> Json:
-        """The answer. Raises `ConditionFailed`, `Cancelled`, `DynamoDbError` or `Unavailable`."""
+        """The response. Raises `ConditionFailed`, `Cancelled`, `DynamoDbError` or `Unavailable`."""
         body = msgspec.json.encode(request)
         last: Exception | None = None
         for attempt in range(ATTEMPTS):
@@ -86,29 +86,28 @@ class Client:
             try:
                 status, answer = await self._send(action, body)
                 return _read(action, status, answer)
-            except (OSError, _Passing) as failure:
+            except (OSError, _Retryable) as failure:
                 last = failure
         raise Unavailable(
             "The database does not answer just now.", retry_after_s=RETRY_AFTER_S
         ) from last
 
     async def pause(self, attempt: int) -> None:
-        """Wait before a further attempt (the first repeat is 1): longer each time, by chance."""
-        longest_s = min(LONGEST_PAUSE_S, PAUSE_S * 2 ** (attempt - 1))
-        await self._sleep(longest_s * self._chance())
+        """Wait before another attempt (the first repeat is 1): exponential backoff with jitter."""
+        await BACKOFF.pause(attempt - 1, sleep=self._sleep, chance=self._chance)
 
 
-class _Passing(Exception):  # noqa: N818 (a failure that a repeat may mend)
-    """DynamoDB says, in one way or another, to try again."""
+class _Retryable(Exception):  # noqa: N818 (a failure that a repeat may fix)
+    """A response that means: try again."""
 
 
 def _read(action: str, status: int, body: bytes) -> Json:
     try:
         answer: Json = msgspec.json.decode(body)
     except msgspec.DecodeError as error:
-        # A proxy between us and DynamoDB, or half an answer.
+        # A response of a proxy, or half a response.
         if status >= 500 or status == 200:
-            raise _Passing(f"status {status} without a body of JSON") from error
+            raise _Retryable(f"status {status} without a body of JSON") from error
         raise DynamoDbError(
             f"The address does not answer as DynamoDB does (status {status}). "
             "Check GREENROOM_DYNAMODB_ENDPOINT."
@@ -127,9 +126,9 @@ def _failure(action: str, status: int, answer: Json) -> Exception:
         return _cancellation(answer.get("CancellationReasons") or [])
     if code in _THROTTLING:
         THROTTLED.inc()
-        return _Passing(code)
-    if code in _PASSING or status >= 500:
-        return _Passing(f"status {status} {code}")
+        return _Retryable(code)
+    if code in _RETRYABLE or status >= 500:
+        return _Retryable(f"status {status} {code}")
     return DynamoDbError(_explain(action, code, message), code=code)
 
 
@@ -139,7 +138,7 @@ def _cancellation(told: list[Json]) -> Exception:
     ]
     if {reason.code for reason in reasons} - {"None"} <= _THROTTLING:
         THROTTLED.inc()
-        return _Passing("throttled transaction")
+        return _Retryable("throttled transaction")
     return Cancelled(reasons)
 
 

@@ -1,17 +1,16 @@
-"""What DynamoDB says no with. Failures that pass by themselves never reach a caller as these."""
+"""Errors of DynamoDB. Temporary failures are retried and then raised as `Unavailable`, not here."""
 
 from dataclasses import dataclass
 
 from greenroom.platform.dynamodb.values import Item
 
 CONDITION_FAILED = "ConditionalCheckFailed"
-CONFLICT = "TransactionConflict"
 
 
 class ConditionFailed(Exception):  # noqa: N818 (an answer that callers expect)
-    """The condition of a write does not hold. `item` is what was there, None for nothing.
+    """The condition of a write failed. `item` is the existing item, None if there is none.
 
-    After a lost connection the write is repeated, and may meet its own first attempt: compare.
+    After a lost connection the write is repeated and may find its own first attempt: compare.
     """
 
     def __init__(self, item: Item | None) -> None:
@@ -21,7 +20,7 @@ class ConditionFailed(Exception):  # noqa: N818 (an answer that callers expect)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one operation stopped its transaction; the code is "None" for those that were fine."""
+    """Why an operation cancelled its transaction. The code is "None" for those without fault."""
 
     code: str
     item: Item | None = None
@@ -29,7 +28,7 @@ class Reason:
 
 
 class Cancelled(Exception):  # noqa: N818 (an answer that callers expect)
-    """A transaction did not happen. `reasons` has one entry per operation, in their order."""
+    """A transaction was cancelled. `reasons` has one entry per operation, in order."""
 
     def __init__(self, reasons: list[Reason]) -> None:
         said = ", ".join(
@@ -41,20 +40,15 @@ class Cancelled(Exception):  # noqa: N818 (an answer that callers expect)
         self.reasons = reasons
 
     @property
-    def is_conflict(self) -> bool:
-        """Another write was at one of the items at that moment; deciding anew may succeed."""
-        return any(reason.code == CONFLICT for reason in self.reasons)
-
-    @property
     def failed(self) -> list[int]:
-        """The places of the operations whose condition does not hold."""
+        """The indexes of the operations whose condition failed."""
         return [
             place for place, reason in enumerate(self.reasons) if reason.code == CONDITION_FAILED
         ]
 
 
 class DynamoDbError(Exception):
-    """DynamoDB cannot be used like this, and what to do next. Waiting does not mend it."""
+    """A configuration or permission problem that no retry fixes; the message says what to do."""
 
     def __init__(self, message: str, *, code: str = "") -> None:
         super().__init__(message)

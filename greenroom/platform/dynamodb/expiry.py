@@ -1,6 +1,6 @@
-"""Items past their time, deleted by us where the engine does not: AWS does, dynoxide does not.
+"""Deletes expired items (TTL) in the embedded engine, which does not do it itself; AWS does.
 
-Nobody sees such an item any more; this only keeps the embedded engine's file from growing.
+Expired items are ignored by all reads; this only keeps the engine's file from growing.
 """
 
 from greenroom.kernel.clock import Clock
@@ -10,7 +10,7 @@ from greenroom.platform.dynamodb.values import Item
 
 
 class Expiry:
-    """Walks along the table, a bounded number of items at a time, and begins again at its end."""
+    """Scans the table, a bounded number of items per call, and starts again at its end."""
 
     def __init__(self, table: Table, *, clock: Clock) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""The table: its keys and indexes, and what keeps it safe. Making it twice changes nothing.
+"""Creates the table with its keys, indexes, TTL and backups. Running it again changes nothing.
 
 `deploy/dynamodb.yaml` describes the same table for CloudFormation; a test compares the two.
 """
@@ -14,7 +14,7 @@ from greenroom.platform.dynamodb.table import EPOCH_KEY, UNLESS_THERE, Put, Tabl
 
 KEYS = ("pk", "sk")
 INDEXES: dict[str, tuple[tuple[str, str], Json]] = {
-    # What a list shows, and nothing that changes without it: a write to an index costs as well.
+    # Only what the inbox shows, because each change of a projected attribute costs another write.
     "GSI1": (
         ("gsi1pk", "gsi1sk"),
         {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["row", "n"]},
@@ -31,7 +31,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def definition(name: str, tags: Mapping[str, str], *, protected: bool) -> Json:
-    """The table as CreateTable takes it."""
+    """The request of CreateTable."""
     attributes = [*KEYS, *(key for keys, _ in INDEXES.values() for key in keys)]
     return {
         "TableName": name,
@@ -72,10 +72,10 @@ async def create_table(
     protected: bool = False,
     sleep: Sleep = asyncio.sleep,
 ) -> list[str]:
-    """Make the table with all it needs, or bring one that is there up to that.
+    """Create the table with all it needs, or add what an existing one lacks.
 
-    Returns what was done, in sentences. A table of another shape is a `DynamoDbError`, and is left
-    as it is. `protected`: it can be deleted only after this was taken back.
+    Returns what was done, in sentences. Raises `DynamoDbError` for a table with other keys or
+    indexes, and leaves it as it is. `protected` switches on deletion protection.
     """
     wanted = {**TAGS, **(tags or {})}
     there = await _describe(client, name) is not None
@@ -94,7 +94,7 @@ async def create_table(
 
 
 async def new_epoch(client: Client, name: str) -> str:
-    """Begin an epoch: every client loads anew, as it must when feeds have gone back in time."""
+    """Start a new epoch of the feeds: every client gets a reset. Needed after a restore."""
     epoch = _make_epoch()
     await Table(client, name, Meter()).write(Put(_epoch_item(epoch), "attribute_exists(pk)"))
     return epoch
@@ -114,7 +114,7 @@ async def _create(client: Client, request: Json) -> None:
     try:
         await client.call("CreateTable", request)
     except DynamoDbError as error:
-        # Somebody else was faster, or it was us and the answer got lost.
+        # Another process has created it, or this one has and the response was lost.
         if error.code != "ResourceInUseException":
             raise
 
@@ -156,7 +156,7 @@ def _check_shape(name: str, table: Json) -> None:
 
 
 def _keys_of(described: Json) -> tuple[str, ...]:
-    # The partition's key is HASH and stands before RANGE, in the alphabet as in the table.
+    # HASH (the partition key) sorts before RANGE.
     keys = sorted(described["KeySchema"], key=lambda each: str(each["KeyType"]))
     return tuple(each["AttributeName"] for each in keys)
 
@@ -180,7 +180,7 @@ async def _adopt(client: Client, table: Json, tags: Mapping[str, str], *, protec
 async def _let_expire(client: Client, name: str) -> str:
     answer = await client.call("DescribeTimeToLive", {"TableName": name})
     found = answer["TimeToLiveDescription"]
-    # AWS refuses to switch on what is on.
+    # AWS refuses to enable it a second time.
     if found["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
         if found["AttributeName"] != TTL_ATTRIBUTE:
             raise DynamoDbError(
@@ -195,7 +195,7 @@ async def _let_expire(client: Client, name: str) -> str:
 
 
 async def _keep_history(client: Client, name: str, sleep: Sleep) -> str:
-    """Point-in-time recovery, which an engine other than AWS's may not have."""
+    """Enable point-in-time recovery, which engines other than AWS may not have."""
     request = {
         "TableName": name,
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
@@ -206,7 +206,7 @@ async def _keep_history(client: Client, name: str, sleep: Sleep) -> str:
         except DynamoDbError as error:
             if error.code == "UnknownOperationException":
                 return "This engine has no point-in-time recovery; AWS has."
-            # For some seconds after a table was made.
+            # Raised for some seconds after a table was created.
             if error.code != "ContinuousBackupsUnavailableException":
                 raise
         else:

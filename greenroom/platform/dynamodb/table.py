@@ -1,7 +1,7 @@
-"""One table: items by key, ranges of a partition, conditional writes and transactions.
+"""One DynamoDB table: items by key, queries of a partition, conditional writes and transactions.
 
-Names in generated expressions are `#p` and `#s`; callers escape words that DynamoDB reserves, such
-as `last` or `view`, with `names` of their own.
+Generated expressions use the names `#p` and `#s`. Callers pass `names` for attributes that are
+reserved words in DynamoDB, such as `last` or `view`.
 """
 
 import secrets
@@ -42,10 +42,10 @@ _BOUNDS = {
 }
 
 
-class Part(TypedDict, total=False):
-    """Which part of a partition a query reads, and how. It takes one of the five bounds at most.
+class QueryRange(TypedDict, total=False):
+    """The range of a partition that a query reads: at most one of the five bounds.
 
-    An index is read as it is: what was written a moment ago may be missing there.
+    An index is eventually consistent: recent writes may be missing there.
     """
 
     after: str | None
@@ -57,12 +57,12 @@ class Part(TypedDict, total=False):
     reverse: bool
     index: Index | None
     consistent: bool
-    """True unless said otherwise; an index never is."""
+    """Default True; never for an index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write the whole item. `condition` is about the item that is there before."""
+    """Write the whole item. `condition` applies to the existing item."""
 
     item: Item
     condition: str | None = None
@@ -72,7 +72,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Change an item, or make it: `SET a = :a REMOVE b ADD c :one`."""
+    """Change or create an item: `SET a = :a REMOVE b ADD c :one`."""
 
     key: Key
     expression: str
@@ -91,7 +91,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Change nothing, but let the transaction happen only if the condition holds."""
+    """Cancels the transaction unless the condition holds. Changes nothing."""
 
     key: Key
     condition: str
@@ -100,7 +100,7 @@ class Check:
 
 
 class Table:
-    """Every method raises `Unavailable` when DynamoDB is away or throttles for too long."""
+    """Every method raises `Unavailable` when DynamoDB is unreachable or throttles for too long."""
 
     def __init__(self, client: Client, name: str, meter: Meter) -> None:
         self._client = client
@@ -113,7 +113,7 @@ class Table:
         return from_wire(found) if found else None
 
     async def get_many(self, keys: Collection[Key], *, consistent: bool = True) -> dict[Key, Item]:
-        """Those of the items that there are."""
+        """The existing items among these keys."""
         found: dict[Key, Item] = {}
         for some in _chunks(list(dict.fromkeys(keys)), KEYS_PER_GET):
             wanted = {"Keys": [_wire_key(key) for key in some], "ConsistentRead": consistent}
@@ -123,9 +123,11 @@ class Table:
                     found[item["pk"], item["sk"]] = item
         return found
 
-    async def query(self, pk: str, *, limit: int | None = None, **part: Unpack[Part]) -> list[Item]:
+    async def query(
+        self, pk: str, *, limit: int | None = None, **range_: Unpack[QueryRange]
+    ) -> list[Item]:
         """Items of a partition in the order of their sort keys: `limit` of them, or all."""
-        request = self._part(pk, part)
+        request = self._query_request(pk, range_)
         items: list[Item] = []
         start: Item | None = None
         while limit is None or len(items) < limit:
@@ -142,24 +144,24 @@ class Table:
         *,
         limit: int | None = None,
         start: Item | None = None,
-        **part: Unpack[Part],
+        **range_: Unpack[QueryRange],
     ) -> tuple[list[Item], Item | None]:
-        """One request of `query`: items (perhaps none), and where the next one starts, if any."""
-        return await self._page("Query", self._part(pk, part), limit, start)
+        """One page of `query`: items (perhaps none), and the start of the next page, if any."""
+        return await self._page("Query", self._query_request(pk, range_), limit, start)
 
     async def scan(self, *, start: Item | None, limit: int) -> tuple[list[Item], Item | None]:
-        """A page of everything, in no order that means something; consistent, as checks need it."""
+        """A page of the whole table, partition by partition in no useful order; consistent."""
         request = {"TableName": self._name, "ConsistentRead": True}
         return await self._page("Scan", request, limit, start)
 
     async def write(self, op: Put | Update | Delete) -> None:
-        """Raises `ConditionFailed`. An `ADD` may count twice when the connection is lost on the
-        way; where that matters, give it a condition or put it into a transaction."""
+        """Raises `ConditionFailed`. An `ADD` may be applied twice when the connection is lost; if
+        that matters, use a condition or a transaction."""
         kind, fields = self._operation(op)
         await self._call(f"{kind}Item", fields)
 
     async def write_many(self, ops: Sequence[Put | Delete]) -> None:
-        """Each by itself and without conditions: some may be written when this fails.
+        """Not atomic and without conditions: some may be written when this fails.
 
         Repeating all of it is harmless. No two may have the same key.
         """
@@ -193,20 +195,20 @@ class Table:
     async def close(self) -> None:
         await self._client.close()
 
-    def _part(self, pk: str, part: Part) -> Json:
-        """A query for a part of a partition."""
-        index = part.get("index")
-        condition, values = _condition(pk, part)
+    def _query_request(self, pk: str, range_: QueryRange) -> Json:
+        """The request of a query."""
+        index = range_.get("index")
+        condition, values = _condition(pk, range_)
         names = _KEYS_OF[index]
         request: Json = {
             "TableName": self._name,
             "KeyConditionExpression": condition,
             "ExpressionAttributeNames": names if ":a" in values else {"#p": names["#p"]},
             "ExpressionAttributeValues": to_wire(values),
-            "ScanIndexForward": not part.get("reverse", False),
+            "ScanIndexForward": not range_.get("reverse", False),
         }
         if index is None:
-            request["ConsistentRead"] = part.get("consistent", True)
+            request["ConsistentRead"] = range_.get("consistent", True)
         else:
             request["IndexName"] = index
         return request
@@ -225,7 +227,7 @@ class Table:
         return items, from_wire(last) if last else None
 
     async def _batch(self, action: str, left: str, wanted: Any) -> list[Json]:
-        """Ask again for what DynamoDB left out, as it does when it throttles a part."""
+        """Repeats the request for the items that DynamoDB has left out because of throttling."""
         answers = []
         items = {self._name: wanted}
         for attempt in range(ATTEMPTS):
@@ -240,7 +242,7 @@ class Table:
         raise Unavailable("The database is too busy just now.", retry_after_s=RETRY_AFTER_S)
 
     def _operation(self, op: Put | Update | Delete | Check) -> tuple[str, Json]:
-        """The operation's name and fields, alike for single writes and for transactions."""
+        """The operation's name and fields; the same for single writes and transactions."""
         fields: Json = {"TableName": self._name}
         if isinstance(op, Put):
             fields["Item"] = to_wire(op.item)
@@ -281,14 +283,14 @@ def _wire_key(key: Key) -> Json:
     return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}
 
 
-def _condition(pk: str, part: Part) -> tuple[str, dict[str, str]]:
-    given = [name for name in _BOUNDS if part.get(name) is not None]
+def _condition(pk: str, range_: QueryRange) -> tuple[str, dict[str, str]]:
+    given = [name for name in _BOUNDS if range_.get(name) is not None]
     if len(given) > 1:
         raise ValueError(f"a query takes one bound, not {' and '.join(given)}")
     values = {":p": pk}
     if not given:
         return "#p = :p", values
-    bound: Any = part.get(given[0])
+    bound: Any = range_.get(given[0])
     values[":a"], *more = bound if given[0] == "between" else [bound]
     if more:
         [values[":b"]] = more

@@ -1,4 +1,4 @@
-"""Requests to DynamoDB over HTTP: signed, on connections that are kept, within a time."""
+"""Sends signed requests to DynamoDB over HTTP, with a connection pool and timeouts."""
 
 from collections.abc import Callable
 
@@ -18,13 +18,13 @@ KEPT_IDLE_S = 30
 
 
 def open_client(access: Access, wrap: Callable[[Send], Send] | None = None) -> Client:
-    """A client with connections of its own; tests wrap how it sends to put faults in between."""
+    """A client with its own connection pool. Tests use `wrap` to inject faults."""
     transport = HttpTransport(access)
     return Client(wrap(transport) if wrap else transport, close=transport.close)
 
 
 class HttpTransport:
-    """A `Send` over a bounded pool of connections, which open with the first request."""
+    """A `Send` over a bounded connection pool, which opens with the first request."""
 
     def __init__(
         self, access: Access, *, timeout_s: float = TIMEOUT_S, clock: Clock = system_clock
@@ -57,7 +57,7 @@ class HttpTransport:
             self._session = None
 
     def _open(self) -> aiohttp.ClientSession:
-        # An own jar and few automatic headers: nothing here is a browser's.
+        # No cookies and no unneeded headers.
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=KEPT_IDLE_S),
             timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=CONNECT_TIMEOUT_S),

@@ -1,7 +1,7 @@
-"""Plain Python values as DynamoDB's JSON has them, and back.
+"""Converts Python values to DynamoDB's JSON and back.
 
-Numbers are whole in both directions: money, times and counters are integers here, and a float would
-come back as another number. None is left out of an item, because absent is how it is stored.
+Only whole numbers: money, times and counters are integers here, and a float would come back as
+another number. None values are left out of an item.
 """
 
 from binascii import a2b_base64, b2a_base64
@@ -10,7 +10,7 @@ from typing import Any
 
 Item = dict[str, Any]
 Attribute = dict[str, Any]
-"""One value as it travels: its type and the value, such as `{"N": "12"}`."""
+"""One value with its type, such as `{"N": "12"}`."""
 
 
 def to_wire(item: Mapping[str, Any]) -> dict[str, Attribute]:
@@ -32,7 +32,7 @@ def decode(attribute: Attribute) -> Any:
 
 
 def _encode_subclass(value: Any) -> Attribute:
-    """Enumerations of strings or numbers; everything else is a mistake of the caller."""
+    """Enums of strings or numbers. Everything else is a bug of the caller."""
     if isinstance(value, str):
         return {"S": str(value)}
     if isinstance(value, int):

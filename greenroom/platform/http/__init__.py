@@ -1,1 +1,1 @@
-"""HTTP: endpoints as data, one ASGI app that serves them, one document that describes them."""
+"""HTTP: endpoints as data, the ASGI app that serves them, and the OpenAPI document of them."""

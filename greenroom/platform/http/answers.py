@@ -1,8 +1,10 @@
-"""An answer as it goes out: its status line's number, headers and bytes."""
+"""Encodes an `Answer` as ASGI messages: status, headers and body."""
+
+from collections.abc import Sequence
 
 import msgspec
-from starlette.types import Message
 
+from greenroom.platform.http.asgi import Message
 from greenroom.platform.http.cors import Cors, Header
 from greenroom.platform.http.endpoint import Answer
 
@@ -22,8 +24,10 @@ _encode_json = msgspec.json.Encoder().encode
 
 
 class AnswerEncoder:
-    def __init__(self, cors: Cors) -> None:
+    def __init__(self, cors: Cors, always: Sequence[Header] = ()) -> None:
+        """`always` are headers of every answer, also of those that open a WebSocket."""
         self._cors = cors
+        self.always = tuple(always)
 
     def encode(
         self, answer: Answer, *, method: str, corr_id: str, origin: bytes | None
@@ -32,6 +36,7 @@ class AnswerEncoder:
         headers: list[Header] = [
             (b"x-correlation-id", corr_id.encode("ascii")),
             *_SECURITY_HEADERS,
+            *self.always,
             *self._cors.headers(origin),
         ]
         if answer.status not in _WITHOUT_BODY:
@@ -63,7 +68,7 @@ def _content_headers(content_type: str) -> list[Header]:
 
 
 def _overlay(headers: list[Header], answer: Answer) -> list[Header]:
-    """An endpoint's own headers win over ours: a page may be cached or have its own policy."""
+    """An endpoint's own headers replace the defaults, for example for caching."""
     own = {
         name.lower().encode("latin-1"): value.encode("latin-1")
         for name, value in (answer.headers or {}).items()

@@ -1,6 +1,6 @@
-"""The ASGI app: finds the endpoint, checks the caller, reads the request, sends the answer.
+"""The ASGI app: finds the endpoint, authenticates, parses the request, sends the answer.
 
-Plain ASGI without a middleware stack: everything here runs for every request, so it is short.
+Plain ASGI without middleware, because everything here runs for every request.
 """
 
 import asyncio
@@ -9,12 +9,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
-
-import msgspec
-from starlette.types import Message, Receive, Scope, Send
 
 from greenroom.kernel.clock import Clock, system_clock
 from greenroom.kernel.errors import (
@@ -24,38 +19,43 @@ from greenroom.kernel.errors import (
     Problem,
     Unauthenticated,
     Unavailable,
+    Unreadable,
 )
 from greenroom.kernel.ids import RANDOM_BITS, Randomness, encode_random, make_id
 from greenroom.kernel.limits import Limits
+from greenroom.kernel.startup import StartupError
 from greenroom.platform.http.answers import AnswerEncoder
+from greenroom.platform.http.asgi import Message, Receive, Scope, Send
+from greenroom.platform.http.connections.admission import AdmissionQueue
 from greenroom.platform.http.cors import Cors
+from greenroom.platform.http.downloads import open_download, send_chunks
 from greenroom.platform.http.endpoint import (
-    ANYONE,
+    NO_BODY,
     Answer,
     Call,
     Caller,
+    DelayedAnswer,
+    Download,
     Endpoint,
-    Later,
     Run,
     Socket,
     SocketEndpoint,
     Stream,
-    Who,
 )
-from greenroom.platform.http.intake import (
-    UNWANTED_BODY_BYTES,
+from greenroom.platform.http.prepared_routes import RequestContext, Route, SocketRoute
+from greenroom.platform.http.problems import problem_answer, problem_from
+from greenroom.platform.http.request_parsing import (
+    BodyReader,
     ClientGoneError,
     decode_body,
     has_body,
-    query_reader,
     read_body,
     read_idempotency_key,
     ticket_in,
 )
-from greenroom.platform.http.openings import Openings
-from greenroom.platform.http.problems import problem_answer, problem_from
-from greenroom.platform.http.routing import Place, Routes
-from greenroom.platform.http.streaming import stream, unless_gone
+from greenroom.platform.http.routing import Resource, Routes
+from greenroom.platform.http.streaming import stream, until_disconnect
+from greenroom.platform.http.tls import HSTS
 from greenroom.platform.logs import SLOW_MS, log_access
 from greenroom.platform.metrics import IN_FLIGHT, RequestMetrics
 
@@ -63,20 +63,13 @@ log = logging.getLogger("greenroom.http")
 
 Authenticate = Callable[[str | None], Awaitable[Caller]]
 Redeem = Callable[[str, str | None], Awaitable[Caller]]
-"""Trades a ticket for its owner; the second argument is the origin of the page that uses it."""
+"""Returns the owner of a ticket; the second argument is the origin of the page that uses it."""
 
 Hook = Callable[[], Awaitable[None]]
 
-_ADMITS: dict[Who, frozenset[str] | None] = {
-    Who.ANYONE: None,
-    Who.PERSON: frozenset({"person"}),
-    Who.BACKEND: frozenset({"backend"}),
-    Who.PERSON_OR_BACKEND: frozenset({"person", "backend"}),
-}
-
 
 def _log_randomness() -> str:
-    """Correlation ids must differ but need not be unguessable, so this is the fast kind."""
+    """Fast, not cryptographic: correlation ids must differ but need not be secret."""
     return encode_random(random.getrandbits(RANDOM_BITS))
 
 
@@ -84,65 +77,16 @@ async def _nothing() -> None:
     pass
 
 
+def _as_it_comes() -> None:
+    """Where no guard stands between the connection and the app, as in tests."""
+
+
 async def _no_tickets(_ticket: str, _origin: str | None) -> Caller:
     raise Unauthenticated("Tickets are not taken here.")
 
 
-class _Route:
-    """An endpoint with everything that can be prepared before the first request."""
-
-    __slots__ = (
-        "admits",
-        "body_limit",
-        "counts_time",
-        "decoder",
-        "endpoint",
-        "handler",
-        "name",
-        "names",
-        "read_query",
-    )
-
-    def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
-        self.endpoint = endpoint
-        self.handler = endpoint.handler
-        self.admits = _ADMITS[endpoint.who]
-        self.name = f"{endpoint.method} {endpoint.path}"
-        self.names = endpoint.param_names
-        self.counts_time = not endpoint.waits
-        self.read_query = query_reader(endpoint.query, plain=endpoint.plain)
-        self.decoder: msgspec.json.Decoder[Any] | None = None
-        self.body_limit = UNWANTED_BODY_BYTES
-        if endpoint.body is not None:
-            self.decoder = msgspec.json.Decoder(endpoint.body)
-            self.body_limit = limits.request_bytes
-
-
-@dataclass(slots=True)
-class _Exchange:
-    """What is known of a request by the time it is answered, however far it came."""
-
-    method: str
-    headers: dict[bytes, bytes]
-    corr_id: str
-    caller: Caller = ANYONE
-    template: str = "unmatched"
-    counts_time: bool = True
-
-
-class _SocketRoute:
-    __slots__ = ("admits", "endpoint", "name", "read_query")
-
-    def __init__(self, endpoint: SocketEndpoint) -> None:
-        self.endpoint = endpoint
-        self.admits = _ADMITS[endpoint.who]
-        self.name = f"WS {endpoint.path}"
-        self.read_query = query_reader(endpoint.query, plain=False)
-
-
 class HttpApp:
-    """Serves `endpoints` and `sockets`. After `begin_drain` new requests are refused, those in
-    flight finish."""
+    """Serves `endpoints` and `sockets`. After `begin_drain` it refuses new requests."""
 
     def __init__(
         self,
@@ -159,20 +103,21 @@ class HttpApp:
         clock: Clock = system_clock,
         randomness: Randomness = _log_randomness,
         access_log: bool = False,
+        is_https: bool = False,
     ) -> None:
         self.limits = limits or Limits()
         self.draining = False
         self._authenticate = authenticate
         self._redeem = redeem
-        self._sockets = {each.path.encode("ascii"): _SocketRoute(each) for each in sockets}
+        self._sockets = {each.path.encode("ascii"): SocketRoute(each) for each in sockets}
         self._on_drain = on_drain
-        self.openings = Openings(
+        self.admission = AdmissionQueue(
             per_s=self.limits.opened_streams_per_s,
             at_once=self.limits.opened_streams_at_once,
             waiting=self.limits.opening_streams,
         )
         self._cors = Cors(allowed_origins)
-        self._answers = AnswerEncoder(self._cors)
+        self._answers = AnswerEncoder(self._cors, [HSTS] if is_https else [])
         self._startup = startup
         self._shutdown = shutdown
         self._clock = clock
@@ -180,7 +125,7 @@ class HttpApp:
         self._access_log = access_log
         self._metrics = RequestMetrics()
         self._routes = Routes(
-            (each.method, each.path, _Route(each, self.limits)) for each in endpoints
+            (each.method, each.path, Route(each, self.limits)) for each in endpoints
         )
 
     def begin_drain(self) -> None:
@@ -199,144 +144,169 @@ class HttpApp:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started_s = time.perf_counter()
         corr_id = make_id("cor", self._clock(), self._randomness())
-        exchange = _Exchange(scope["method"], dict(scope["headers"]), corr_id)
+        request = RequestContext(scope["method"], dict(scope["headers"]), corr_id)
         IN_FLIGHT.inc()
         try:
             try:
-                answer = await self._answer(exchange, scope, receive)
+                answer = await self._answer(request, scope, receive)
                 if isinstance(answer, Stream):
-                    await self._stream(exchange, answer, scope, receive, send)
+                    await self._stream(request, answer, scope, receive, send)
                     return
-                head, body = self._encode(exchange, answer)
+                if isinstance(answer, Download):
+                    await self._download(request, answer, scope, receive, send)
+                    return
+                head, body = self._encode(request, answer)
             except ClientGoneError:
                 return
             except asyncio.CancelledError:
                 if not self.draining:
                     raise
-                # The grace is over. The client hears that it may repeat; the task ends here.
+                # The shutdown grace period is over. Answer 503, so that the client retries.
                 stopped = Unavailable("The server stopped before this was done.")
-                head, body = self._encode(exchange, self._refuse(exchange, stopped))
-            except Exception as error:  # noqa: BLE001 - the one place where every error ends
-                head, body = self._encode(exchange, self._refuse(exchange, error))
+                head, body = self._encode(request, self._refuse(request, stopped))
+            except Exception as error:  # noqa: BLE001 - every error becomes a problem document
+                head, body = self._encode(request, self._refuse(request, error))
             await send(head)
             await send({"type": "http.response.body", "body": body})
         finally:
             IN_FLIGHT.dec()
-        self._account(exchange, head["status"], time.perf_counter() - started_s)
+        self._account(request, head["status"], time.perf_counter() - started_s)
 
-    async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Answer | Stream:
+    async def _answer(
+        self, request: RequestContext, scope: Scope, receive: Receive
+    ) -> Answer | Download | Stream:
         if self.draining:
             raise Unavailable("The server is shutting down.")
         found = self._routes.find(scope["raw_path"])
         if found is None:
             raise NotFound
-        place, values = found
-        route = self._route(place, exchange.method)
+        resource, values = found
+        route = self._route(resource, request.method)
         if route is None:
-            return self._options(exchange, place)
-        exchange.template, exchange.counts_time = route.endpoint.path, route.counts_time
+            return self._options(request, resource)
+        request.template, request.counts_time = route.endpoint.path, route.counts_time
         if route.endpoint.tickets:
-            await self.openings.turn()
-            exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+            await self.admission.wait()
+            request.caller = await self._admit(request, route.admits, ticket_in(scope))
         elif route.admits is not None:
-            exchange.caller = await self._admit(exchange, route.admits)
-        call = await self._read(exchange, route, values, scope, receive)
+            request.caller = await self._admit(request, route.admits)
+        call = await self._read(request, route, values, scope, receive)
         answer = await route.handler(call)
-        return await unless_gone(answer.come(), receive) if isinstance(answer, Later) else answer
+        return (
+            await until_disconnect(answer.wait(), receive)
+            if isinstance(answer, DelayedAnswer)
+            else answer
+        )
 
     async def _stream(
-        self, exchange: _Exchange, answer: Stream, scope: Scope, receive: Receive, send: Send
+        self, request: RequestContext, answer: Stream, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Streams count as answered when they begin: how long they last says nothing."""
-        head, _ = self._encode(exchange, Answer(200, b"", answer.headers, answer.content_type))
+        """The metrics count a stream when it starts; its duration is not a response time."""
+        head, _ = self._encode(request, Answer(200, b"", answer.headers, answer.content_type))
         head["headers"] = [each for each in head["headers"] if each[0] != b"content-length"]
-        self._account(exchange, 200, 0)
+        self._account(request, 200, 0)
         await send(head)
-        if exchange.method == "HEAD":
+        if request.method == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
+        sending = stream(answer, scope, receive, send, slow_s=self.limits.slow_reader_s)
+        await self._send_on(request, scope, sending)
+
+    async def _download(
+        self, request: RequestContext, answer: Download, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Counted when it starts, as a stream: its duration depends on the client's network."""
+        opened = await open_download(answer, request.method, request.headers)
+        head, _ = self._encode(request, opened.head)
+        self._account(request, head["status"], 0)
+        await send(head)
+        await self._send_on(request, scope, send_chunks(opened.chunks, receive, send))
+
+    async def _send_on(
+        self, request: RequestContext, scope: Scope, sending: Awaitable[None]
+    ) -> None:
         try:
-            await stream(answer, scope, receive, send, slow_s=self.limits.slow_reader_s)
+            await sending
         except ClientGoneError:
             pass
         except asyncio.CancelledError:
             if not self.draining:
                 raise
-        except Exception as error:  # noqa: BLE001 - too late for an answer, so it just ends
-            self._refuse(exchange, error)
+        except Exception as error:  # noqa: BLE001 - the head is sent, so only abort is left
+            self._refuse(request, error)
             scope["greenroom.abort"]()
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         corr_id = make_id("cor", self._clock(), self._randomness())
-        exchange = _Exchange("WS", dict(scope["headers"]), corr_id)
+        request = RequestContext("WS", dict(scope["headers"]), corr_id)
         await receive()
         try:
-            run = await self._open_socket(exchange, scope)
-        except Exception as error:  # noqa: BLE001 - refused in the one way that there is
-            await self._refuse_socket(exchange, error, send)
+            run = await self._open_socket(request, scope)
+        except Exception as error:  # noqa: BLE001 - every error becomes a problem document
+            await self._refuse_socket(request, error, send)
             return
-        self._account(exchange, 101, 0)
-        await send({"type": "websocket.accept"})
+        self._account(request, 101, 0)
+        await send({"type": "websocket.accept", "headers": self._answers.always})
         socket: Socket = scope["greenroom.socket"]
-        # The connection may last for days and needs nothing more of how it began.
+        # The connection may last for days and does not need the handshake's data any more.
         scope.clear()
-        exchange.headers.clear()
+        request.headers.clear()
         try:
             await run(socket)
-        except Exception as error:  # noqa: BLE001 - nobody above would tell it better
-            self._refuse(exchange, error)
-            socket.end(1011, "Something broke here; come back from your cursor.")
+        except Exception as error:  # noqa: BLE001 - logged here with its correlation id
+            self._refuse(request, error)
+            socket.end(1011, "The server failed; reconnect from your cursor.")
 
-    async def _open_socket(self, exchange: _Exchange, scope: Scope) -> Run:
+    async def _open_socket(self, request: RequestContext, scope: Scope) -> Run:
         if self.draining:
             raise Unavailable("The server is shutting down.")
         route = self._sockets.get(scope["raw_path"])
         if route is None:
             raise NotFound
-        exchange.template = route.endpoint.path
-        if not self._cors.allows_socket(exchange.headers):
+        request.template = route.endpoint.path
+        if not self._cors.allows_socket(request.headers):
             raise Forbidden("Pages of this origin may not connect; see GREENROOM_ALLOWED_ORIGINS.")
-        exchange.caller = await self._admit(exchange, route.admits, ticket_in(scope))
+        request.caller = await self._admit(request, route.admits, ticket_in(scope))
         query = route.read_query(scope["query_string"])
         call = Call(
-            *(exchange.caller, {}, None, query, None, b""),
-            *(exchange.corr_id, route.name, exchange.headers),
+            *(request.caller, {}, None, query, None, b""),
+            *(request.corr_id, route.name, request.headers),
         )
         return await route.endpoint.handler(call)
 
-    async def _refuse_socket(self, exchange: _Exchange, error: Exception, send: Send) -> None:
-        head, body = self._encode(exchange, self._refuse(exchange, error))
+    async def _refuse_socket(self, request: RequestContext, error: Exception, send: Send) -> None:
+        head, body = self._encode(request, self._refuse(request, error))
         start = {**head, "type": "websocket.http.response.start"}
         await send(start)
         await send({"type": "websocket.http.response.body", "body": body})
-        self._account(exchange, head["status"], 0)
+        self._account(request, head["status"], 0)
 
     @staticmethod
-    def _route(place: Place[_Route], method: str) -> _Route | None:
-        """None stands for OPTIONS, which every place answers."""
-        route = place.methods.get(method)
+    def _route(resource: Resource[Route], method: str) -> Route | None:
+        """None for OPTIONS, which every resource answers."""
+        route = resource.methods.get(method)
         if route is None and method == "HEAD":
-            route = place.methods.get("GET")
+            route = resource.methods.get("GET")
         if route is None and method != "OPTIONS":
-            raise MethodNotAllowed(extra={"allow": place.allow})
+            raise MethodNotAllowed(extra={"allow": resource.allow})
         return route
 
-    def _options(self, exchange: _Exchange, place: Place[_Route]) -> Answer:
-        headers = {"allow": place.allow}
-        if b"access-control-request-method" in exchange.headers:
-            origin = exchange.headers.get(b"origin")
-            for name, value in self._cors.preflight_headers(origin, place.allow):
+    def _options(self, request: RequestContext, resource: Resource[Route]) -> Answer:
+        headers = {"allow": resource.allow}
+        if b"access-control-request-method" in request.headers:
+            origin = request.headers.get(b"origin")
+            for name, value in self._cors.preflight_headers(origin, resource.allow):
                 headers[name.decode()] = value.decode()
         return Answer(204, headers=headers)
 
     async def _admit(
-        self, exchange: _Exchange, admits: frozenset[str] | None, ticket: str | None = None
+        self, request: RequestContext, admits: frozenset[str] | None, ticket: str | None = None
     ) -> Caller:
-        header = _text(exchange.headers.get(b"authorization"))
+        header = _text(request.headers.get(b"authorization"))
         if ticket is None:
             caller = await self._authenticate(header)
         else:
-            caller = await self._redeem(ticket, _text(exchange.headers.get(b"origin")))
+            caller = await self._redeem(ticket, _text(request.headers.get(b"origin")))
             if header is not None and (await self._authenticate(header)).id != caller.id:
                 raise Unauthenticated("This ticket is another person's.")
         if admits is not None and caller.kind not in admits:
@@ -345,19 +315,22 @@ class HttpApp:
 
     async def _read(
         self,
-        exchange: _Exchange,
-        route: _Route,
+        request: RequestContext,
+        route: Route,
         values: list[str],
         scope: Scope,
         receive: Receive,
     ) -> Call:
-        headers = exchange.headers
+        headers = request.headers
         key = None
         if route.endpoint.once:
             key = read_idempotency_key(headers, self.limits.idempotency_key_characters)
         query = route.read_query(scope["query_string"])
         raw = b""
-        if route.decoder is not None or has_body(headers):
+        if route.endpoint.streamed_bytes is not None:
+            request.body = BodyReader(receive, headers, route.body_limit)
+            scope.get("greenroom.expect_upload", _as_it_comes)()
+        elif route.decoder is not None or has_body(headers):
             raw = await read_body(receive, headers, route.body_limit)
         body = None
         if route.decoder is not None:
@@ -366,72 +339,77 @@ class HttpApp:
         if key is not None:
             fingerprint = hashlib.sha256(scope["raw_path"] + b"\n" + raw).digest()
         return Call(
-            exchange.caller,
+            request.caller,
             dict(zip(route.names, values, strict=True)) if values else {},
             body,
             query,
             key,
             fingerprint,
-            exchange.corr_id,
+            request.corr_id,
             route.name,
             headers,
             raw,
+            request.body or NO_BODY,
         )
 
     def refuse_unread(self, problem: Problem) -> bytes:
-        """The whole answer to what never became a request; the connection ends with it."""
+        """The complete answer, as bytes, to data that is not a valid request. The connection is
+        closed after it."""
         corr_id = make_id("cor", self._clock(), self._randomness())
-        exchange = _Exchange("unread", {}, corr_id)
-        answer = self._refuse(exchange, problem)
+        request = RequestContext("unread", {}, corr_id)
+        answer = self._refuse(request, problem)
         answer.headers = {**(answer.headers or {}), "connection": "close"}
-        start, body = self._encode(exchange, answer)
-        self._account(exchange, problem.status, 0)
+        start, body = self._encode(request, answer)
+        self._account(request, problem.status, 0)
         phrase = HTTPStatus(problem.status).phrase.encode("ascii")
         lines = [b"HTTP/1.1 %d %s" % (problem.status, phrase)]
         lines += [name + b": " + value for name, value in start["headers"]]
         return b"\r\n".join([*lines, b"", body])
 
-    def _refuse(self, exchange: _Exchange, error: Exception) -> Answer:
+    def _refuse(self, request: RequestContext, error: Exception) -> Answer:
         problem = problem_from(error)
-        if not isinstance(error, Problem):
+        if not isinstance(error, Problem) or isinstance(error, Unreadable):
             log.error(
                 "%s while serving a request",
                 type(error).__qualname__,
                 exc_info=error,
                 extra={
-                    "corr_id": exchange.corr_id,
-                    "method": exchange.method,
-                    "route": exchange.template,
+                    "corr_id": request.corr_id,
+                    "method": request.method,
+                    "route": request.template,
                     "code": problem.code,
                 },
             )
-        answer = problem_answer(problem, exchange.corr_id)
+        answer = problem_answer(problem, request.corr_id)
         if self.draining:
             answer.headers = {**(answer.headers or {}), "connection": "close"}
         return answer
 
-    def _encode(self, exchange: _Exchange, answer: Answer) -> tuple[Message, bytes]:
+    def _encode(self, request: RequestContext, answer: Answer) -> tuple[Message, bytes]:
+        if request.body is not None and not request.body.is_complete:
+            # The rest of the body is still being sent and is not read.
+            answer.headers = {**(answer.headers or {}), "connection": "close"}
         return self._answers.encode(
             answer,
-            method=exchange.method,
-            corr_id=exchange.corr_id,
-            origin=exchange.headers.get(b"origin"),
+            method=request.method,
+            corr_id=request.corr_id,
+            origin=request.headers.get(b"origin"),
         )
 
-    def _account(self, exchange: _Exchange, status: int, seconds: float) -> None:
-        template = exchange.template
-        if not exchange.counts_time:
+    def _account(self, request: RequestContext, status: int, seconds: float) -> None:
+        template = request.template
+        if not request.counts_time:
             seconds = 0
-        self._metrics.observe(template, exchange.method, status, seconds)
+        self._metrics.observe(template, request.method, status, seconds)
         ms = seconds * 1000
         if status >= 500 or ms > SLOW_MS or self._access_log:
             log_access(
-                method=exchange.method,
+                method=request.method,
                 route=template,
                 status=status,
                 ms=ms,
-                corr_id=exchange.corr_id,
-                caller=exchange.caller.id,
+                corr_id=request.corr_id,
+                caller=request.caller.id,
             )
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -439,7 +417,10 @@ class HttpApp:
         try:
             await self._startup()
         except Exception as error:
-            log.critical("The server cannot start", exc_info=error)
+            if isinstance(error, StartupError):
+                log.critical("The server cannot start. %s", error)
+            else:
+                log.critical("The server cannot start", exc_info=error)
             await send({"type": "lifespan.startup.failed", "message": ""})
             return
         await send({"type": "lifespan.startup.complete"})

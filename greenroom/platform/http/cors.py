@@ -1,11 +1,11 @@
-"""CORS for exact origins. Callers carry bearer tokens, never cookies, so no credentials."""
+"""CORS for exact origins, without credentials: callers use bearer tokens, never cookies."""
 
 from collections.abc import Collection, Mapping
 
 Header = tuple[bytes, bytes]
 
-ALLOW_HEADERS = b"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID"
-EXPOSE_HEADERS = b"X-Correlation-Id, Retry-After, ETag, Location, Allow"
+ALLOW_HEADERS = b"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Range"
+EXPOSE_HEADERS = b"X-Correlation-Id, Retry-After, ETag, Location, Allow, Content-Range"
 PREFLIGHT_KEPT_S = b"600"
 
 _VARY: Header = (b"vary", b"Origin")
@@ -21,7 +21,7 @@ class Cors:
                 (b"access-control-allow-origin", raw),
                 (b"access-control-expose-headers", EXPOSE_HEADERS),
             ]
-        # Without allowed origins no answer depends on the origin, so nothing varies.
+        # Without allowed origins no answer depends on the origin, so `Vary` is not needed.
         self._for_others: list[Header] = [_VARY] if self._for_origin else []
 
     def headers(self, origin: bytes | None) -> list[Header]:
@@ -30,8 +30,8 @@ class Cors:
         return self._for_origin.get(origin, self._for_others)
 
     def allows_socket(self, headers: Mapping[bytes, bytes]) -> bool:
-        """Browsers open WebSockets to anywhere and only say which page asked. What sends no origin
-        is no browser, and no page's visitor can be tricked into it."""
+        """Browsers let any page open a WebSocket and only send its origin, so it is checked here. A
+        request without an origin does not come from a browser."""
         origin = headers.get(b"origin")
         if origin is None or origin in self._for_origin:
             return True

@@ -1,4 +1,4 @@
-"""Problems as RFC 9457 documents, in one place. Nothing internal is in them."""
+"""Turns errors into RFC 9457 problem documents, without internal details."""
 
 import math
 from collections.abc import Iterable
@@ -25,16 +25,32 @@ class RequestTooSlow(Problem):
     hint = "Send it again over a better connection."
 
 
+class RangeNotSatisfiable(Problem):
+    """This range lies outside of what is here"""
+
+    status = 416
+    code = "INVALID_REQUEST"
+    hint = "`bytes` is how much there is; ask for a range within it, or for all of it."
+
+
 class HeadTooLarge(Problem):
-    """The request's address and headers are larger than is taken here"""
+    """The request's address and headers are larger than is accepted here"""
 
     status = 431
     code = "PAYLOAD_TOO_LARGE"
     hint = "Send fewer and shorter headers."
 
 
+class OtherSocketVersion(Problem):
+    """This version of the WebSocket protocol is not supported"""
+
+    status = 426
+    code = "INVALID_REQUEST"
+    hint = "Send `Sec-WebSocket-Version: 13`."
+
+
 def problem_from(error: Exception) -> Problem:
-    """What a client may know of an error. Lost connections and timeouts pass, so they are 503."""
+    """What a client may know of an error. Lost connections and timeouts are temporary, so 503."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, OSError):  # ConnectionError and TimeoutError are OSErrors
@@ -73,8 +89,13 @@ def _headers(problem: Problem) -> dict[str, str]:
         headers["www-authenticate"] = "Bearer"
     if isinstance(problem, MethodNotAllowed) and "allow" in problem.extra:
         headers["allow"] = problem.extra["allow"]
+    if isinstance(problem, RangeNotSatisfiable) and "bytes" in problem.extra:
+        headers["content-range"] = f"bytes */{problem.extra['bytes']}"
+    if isinstance(problem, OtherSocketVersion):
+        headers["upgrade"] = "websocket"
+        headers["sec-websocket-version"] = "13"
     if isinstance(problem, PayloadTooLarge):
-        # The rest of the body is still on its way and is not wanted.
+        # The rest of the body is still being sent and is not read.
         headers["connection"] = "close"
     return headers
 

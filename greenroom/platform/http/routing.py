@@ -1,6 +1,6 @@
-"""From a path to what serves it: a tree of segments in which a fixed segment wins over a param.
+"""Finds the endpoint of a path in a tree of segments. A fixed segment wins over a parameter.
 
-Matching is exact: another case, a trailing slash or an empty segment is another address.
+Matching is exact: another case, a trailing slash or an empty segment is another path.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 Target = TypeVar("Target")
 
-# Longer than any id we make or take, short enough to look up without a thought.
+# Longer than any id that we make or accept.
 PARAM_CHARACTERS = 255
 
 
 @dataclass(slots=True)
-class Place(Generic[Target]):
+class Resource(Generic[Target]):
     """Everything served at one path, by method."""
 
     methods: dict[str, Target] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Place(Generic[Target]):
 class _Node(Generic[Target]):
     fixed: "dict[str, _Node[Target]]" = field(default_factory=dict)
     param: "_Node[Target] | None" = None
-    place: Place[Target] | None = None
+    resource: Resource[Target] | None = None
 
 
 class Routes(Generic[Target]):
@@ -43,21 +43,21 @@ class Routes(Generic[Target]):
                 node = node.param
             else:
                 node = node.fixed.setdefault(segment, _Node())
-        node.place = place = node.place or Place()
-        if method in place.methods:
+        node.resource = resource = node.resource or Resource()
+        if method in resource.methods:
             raise ValueError(f"{method} {path} is declared twice")
-        place.methods[method] = target
-        place.allow = _allow(place.methods)
+        resource.methods[method] = target
+        resource.allow = _allow(resource.methods)
 
-    def find(self, raw_path: bytes) -> tuple[Place[Target], list[str]] | None:
-        """The place at this path and the values of its params, in order, percent-decoded."""
+    def find(self, raw_path: bytes) -> tuple[Resource[Target], list[str]] | None:
+        """The resource at this path and the values of its params, in order, percent-decoded."""
         try:
             segments = raw_path.decode("ascii").split("/")
             if segments[0]:
                 return None
             values: list[str] = []
-            place = _walk(self._root, segments, 1, values)
-            if place is None:
+            resource = _match(self._root, segments, 1, values)
+            if resource is None:
                 return None
             if values:
                 values.reverse()
@@ -65,7 +65,7 @@ class Routes(Generic[Target]):
                     values = [unquote(value, errors="strict") for value in values]
         except UnicodeDecodeError:
             return None
-        return (place, values) if all(map(_is_sane, values)) else None
+        return (resource, values) if all(map(_is_sane, values)) else None
 
 
 def _allow(methods: Iterable[str]) -> str:
@@ -75,26 +75,26 @@ def _allow(methods: Iterable[str]) -> str:
     return ", ".join(sorted(listed))
 
 
-def _walk(
+def _match(
     node: _Node[Target], segments: list[str], index: int, values: list[str]
-) -> Place[Target] | None:
-    """Collects values from the last to the first, so that a dead end leaves nothing behind."""
+) -> Resource[Target] | None:
+    """Collects parameter values from last to first, so that a failed branch leaves none behind."""
     if index == len(segments):
-        return node.place
+        return node.resource
     segment = segments[index]
     fixed = node.fixed.get(segment)
     if fixed is not None:
-        place = _walk(fixed, segments, index + 1, values)
-        if place is not None:
-            return place
+        resource = _match(fixed, segments, index + 1, values)
+        if resource is not None:
+            return resource
     if node.param is not None and segment:
-        place = _walk(node.param, segments, index + 1, values)
-        if place is not None:
+        resource = _match(node.param, segments, index + 1, values)
+        if resource is not None:
             values.append(segment)
-        return place
+        return resource
     return None
 
 
 def _is_sane(value: str) -> bool:
-    """No id has control characters; a NUL would not even reach the database as a value."""
+    """No id has control characters, and PostgreSQL cannot even take a NUL in text."""
     return len(value) <= PARAM_CHARACTERS and value.isprintable()

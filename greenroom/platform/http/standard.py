@@ -1,4 +1,4 @@
-"""The calls that every deployment needs: is it alive, is it ready, its numbers, its reference."""
+"""Endpoints that every deployment needs: health, readiness, metrics, and the API reference."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,10 +8,10 @@ import msgspec
 
 from greenroom.kernel.errors import Problem, Unavailable
 from greenroom.platform import metrics
-from greenroom.platform.http.docs_page import content_security_policy, render_docs
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
-from greenroom.platform.http.openapi import openapi_document
 from greenroom.platform.http.problems import known_problems
+from greenroom.platform.http.reference.openapi import openapi_document
+from greenroom.platform.http.reference.page import content_security_policy, render_docs
 
 TAG = "Operations"
 _REFERENCE_KEPT = {"cache-control": "public, max-age=300"}
@@ -29,7 +29,7 @@ def standard_endpoints(
     version: str,
     problems: Sequence[type[Problem]] | None = None,
 ) -> list[Endpoint]:
-    """The standard calls beside `endpoints`; the reference describes both."""
+    """The standard endpoints; the reference describes them together with `endpoints`."""
     ours = [*_health_endpoints(ready), _metrics_endpoint(), *_reference_endpoints()]
     document = openapi_document(
         [*endpoints, *ours],
@@ -71,7 +71,11 @@ def _health_endpoints(ready: Callable[[], Awaitable[None]]) -> list[Endpoint]:
             Who.ANYONE,
             {200: Health},
             TAG,
-            description="503 while the database cannot be reached and while the server shuts down.",
+            description=(
+                "503 while the database cannot be reached, while the server shuts down, and when "
+                "feeds are not being read: a connection has waited for a minute and no query has "
+                "succeeded. Restart a process that stays like this."
+            ),
         ),
     ]
 
@@ -95,7 +99,7 @@ def _metrics_endpoint() -> Endpoint:
 
 
 def _reference_endpoints(document: dict[str, Any] | None = None) -> list[Endpoint]:
-    """Without a document they only say that they exist, so that the document can list them."""
+    """First made without a document, so that the document can list these endpoints as well."""
     as_json = msgspec.json.encode(document)
     page = b"" if document is None else render_docs(document)
     page_headers = {**_REFERENCE_KEPT, "content-security-policy": content_security_policy()}

@@ -1,13 +1,13 @@
-"""Answers that take their time, or go on, until the client hangs up or reads too slowly."""
+"""Runs streamed and delayed answers until they end, or the client disconnects or reads too
+slowly."""
 
 import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from starlette.types import Receive, Scope, Send
-
+from greenroom.platform.http.asgi import Receive, Scope, Send
 from greenroom.platform.http.endpoint import Stream
-from greenroom.platform.http.intake import ClientGoneError
+from greenroom.platform.http.request_parsing import ClientGoneError
 
 T = TypeVar("T")
 
@@ -15,16 +15,16 @@ T = TypeVar("T")
 async def stream(
     answer: Stream, scope: Scope, receive: Receive, send: Send, *, slow_s: float
 ) -> None:
-    """Writes the stream to its end."""
-    await unless_gone(answer.run(_Writer(scope, send, slow_s)), receive)
+    """Runs the stream and ends the response."""
+    await until_disconnect(answer.run(_Writer(scope, send, slow_s)), receive)
     await send({"type": "http.response.body", "body": b""})
 
 
-async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
-    """Runs beside an ear for the client's end; whichever is first ends the other. Raises
-    ClientGoneError."""
+async def until_disconnect(work: Awaitable[T], receive: Receive) -> T:
+    """Runs `work` until it returns. Cancels it and raises ClientGoneError if the client disconnects
+    first."""
     running = asyncio.ensure_future(work)
-    listening = asyncio.ensure_future(_hang_up(receive))
+    listening = asyncio.ensure_future(_disconnect(receive))
     try:
         await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
@@ -36,7 +36,7 @@ async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
         await asyncio.gather(running, listening, return_exceptions=True)
 
 
-async def _hang_up(receive: Receive) -> None:
+async def _disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -53,6 +53,6 @@ class _Writer:
             async with asyncio.timeout(self._slow_s):
                 await self._send(message)
         except TimeoutError:
-            # Closing in order would wait for the same reader.
+            # An orderly close would wait for the same slow client.
             self._scope["greenroom.abort"]()
             raise ClientGoneError from None

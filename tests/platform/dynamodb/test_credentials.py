@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import MetadataRetrievalError  # type: ignore[import-untyped]
 
-from greenroom.platform.dynamodb.credentials import LOOK_AGAIN_MS, AwsKeys, aws_access
+from greenroom.platform.aws.credentials import REFRESH_MS, AwsKeys
+from greenroom.platform.aws.signing import Keys
+from greenroom.platform.dynamodb.credentials import aws_access
 from greenroom.platform.dynamodb.errors import DynamoDbError
-from greenroom.platform.dynamodb.signing import Keys
 
 
 @pytest.fixture(autouse=True)
@@ -100,12 +101,12 @@ class Minute:
         return self.now_ms
 
     def passes(self) -> None:
-        self.now_ms += LOOK_AGAIN_MS
+        self.now_ms += REFRESH_MS
 
 
 async def test_keys_are_asked_for_once_a_minute_not_once_a_request() -> None:
     service, minute = MetadataService(), Minute()
-    keys = AwsKeys(service, clock=minute)
+    keys = AwsKeys(service, DynamoDbError, clock=minute)
     assert {found.access_key for found in await asyncio.gather(*[keys() for _ in range(20)])} == {
         "key-1"
     }
@@ -120,7 +121,7 @@ async def test_keys_are_asked_for_once_a_minute_not_once_a_request() -> None:
 
 async def test_keys_that_cannot_be_renewed_are_used_on(caplog: pytest.LogCaptureFixture) -> None:
     service, minute = MetadataService(), Minute()
-    keys = AwsKeys(service, clock=minute)
+    keys = AwsKeys(service, DynamoDbError, clock=minute)
     await keys()
     service.away, service.number = True, 2
     minute.passes()
@@ -133,7 +134,7 @@ async def test_keys_that_cannot_be_renewed_are_used_on(caplog: pytest.LogCapture
 
 async def test_keys_that_were_never_there_are_asked_for_with_each_request() -> None:
     service = MetadataService(away=True)
-    keys = AwsKeys(service)
+    keys = AwsKeys(service, DynamoDbError)
     for _ in range(2):
         with pytest.raises(DynamoDbError, match="credentials cannot be read"):
             await keys()

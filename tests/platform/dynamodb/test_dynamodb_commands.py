@@ -61,7 +61,7 @@ def test_an_epoch_begins(terminal: Terminal) -> None:
     terminal.run("create-table")
     code, out, _ = terminal.run("new-epoch")
     assert code == 0
-    found = re.match(r"[0-9a-f]{8}(?=: every client will load anew)", out)
+    found = re.match(r"[0-9a-f]{8}(?=: every client will reload)", out)
     assert found is not None
     assert f"epoch of its feeds is {found[0]}" in terminal.run("create-table")[1]
 
@@ -111,7 +111,7 @@ def test_aws_needs_a_region_and_credentials(
     assert "Set AWS_ACCESS_KEY_ID" in err
 
 
-@pytest.mark.parametrize("package", ["aiohttp", "botocore"])
+@pytest.mark.parametrize("package", ["botocore"])
 def test_without_the_extra_it_says_what_to_install(terminal: Terminal, package: str) -> None:
     program = (
         f"import sys; sys.modules[{package!r}] = None\n"

@@ -1,4 +1,4 @@
-"""The table: made once, checked ever after, and the same in CloudFormation."""
+"""The table is created once, checked at every start, and equal to the CloudFormation template."""
 
 import secrets
 import subprocess
@@ -24,10 +24,11 @@ from greenroom.platform.dynamodb.schema import (
 )
 from greenroom.platform.dynamodb.table import EPOCH_KEY, Table
 from greenroom.platform.dynamodb.transport import open_client
+from tests.support import REPOSITORY
 
 from .faults import Fault, FaultyTable, answered, refused
 
-TEMPLATE = Path(__file__).resolve().parents[3] / "deploy" / "dynamodb.yaml"
+TEMPLATE = REPOSITORY / "deploy" / "dynamodb.yaml"
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ async def test_a_table_is_made_with_all_it_needs(client: Client, name: str) -> N
     assert int(epoch, 16) >= 0
 
 
-async def test_making_it_again_keeps_what_is_there_and_adds_what_is_not(
+async def test_making_it_again_keeps_rows_by_table_and_adds_what_is_not(
     client: Client, name: str
 ) -> None:
     await create_table(client, name)

@@ -9,7 +9,8 @@ from botocore.credentials import Credentials  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greenroom.platform.dynamodb.signing import CONTENT_TYPE, TARGET, Keys, Signer
+from greenroom.platform.aws.signing import Keys
+from greenroom.platform.dynamodb.signing import CONTENT_TYPE, TARGET, Signer
 
 DAY_MS = 86_400_000
 NOON_MS = 1_800_014_400_000

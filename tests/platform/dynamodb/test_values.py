@@ -1,4 +1,4 @@
-"""What is written comes back the same, and what cannot is refused before it is sent."""
+"""Values survive a round trip, and those that cannot are refused before they are sent."""
 
 from enum import IntEnum, StrEnum
 from typing import Any

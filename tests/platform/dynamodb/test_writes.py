@@ -124,7 +124,6 @@ async def test_a_cancelled_transaction_says_which_and_shows_what_was_there(
         )
     cancelled = refused.value
     assert cancelled.failed == [1, 2]
-    assert not cancelled.is_conflict
     assert [reason.code for reason in cancelled.reasons] == [
         "None",
         "ConditionalCheckFailed",

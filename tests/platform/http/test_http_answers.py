@@ -71,7 +71,7 @@ async def test_a_problem_is_an_rfc_9457_document() -> None:
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json() == {
         "type": "/docs#MSG_TOO_LONG",
-        "title": "The message is longer than 2000 characters",
+        "title": "The message is too long",
         "status": 422,
         "code": "MSG_TOO_LONG",
         "detail": "2001 characters.",

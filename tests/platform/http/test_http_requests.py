@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from greenroom.kernel.limits import Limits
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import ANYONE, Answer, Call, Caller, Endpoint, Who
-from greenroom.platform.http.intake import UNWANTED_BODY_BYTES
+from greenroom.platform.http.request_parsing import UNWANTED_BODY_BYTES
 
 LIMITS = Limits(request_bytes=20_000, idempotency_key_characters=20)
 JSON = {"Content-Type": "application/json"}

@@ -17,8 +17,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from greenroom.kernel.errors import MsgTooLong, RateLimited, ThreadNotFound
 from greenroom.platform.http.app import HttpApp
 from greenroom.platform.http.endpoint import ANYONE, Answer, Call, Caller, Endpoint, Who
-from greenroom.platform.http.openapi import openapi_document
 from greenroom.platform.http.problems import known_problems
+from greenroom.platform.http.reference.openapi import openapi_document
 from greenroom.platform.http.standard import standard_endpoints
 
 

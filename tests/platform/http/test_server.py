@@ -11,18 +11,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from greenroom.platform.http.supervisor import RESTART_MOST_S, Worker, restart_delay_s
+from greenroom.platform.processes.supervisor import RESTART_MOST_S, Worker, restart_delay_s
+from tests.support.waiting import PATIENCE_S
 
 TINY = str(Path(__file__).with_name("tiny_server.py"))
-PATIENCE_S = 30
 
 
 class Tiny:
     """A running tiny server. Its lines on stdout say when it got where, so no test sleeps."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, script: str = TINY) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, TINY, *arguments],
+            [sys.executable, script, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -49,6 +49,12 @@ class Tiny:
         self.process.send_signal(which)
         return self.process.wait(PATIENCE_S)
 
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Tiny]]:
@@ -60,10 +66,7 @@ def start() -> Iterator[Callable[..., Tiny]]:
 
     yield start_one
     for tiny in started:
-        tiny.process.kill()
-        tiny.process.wait()
-        if tiny.process.stdout is not None:
-            tiny.process.stdout.close()
+        tiny.close()
 
 
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
@@ -172,6 +175,24 @@ def test_workers_do_not_outlive_their_parent(start: Callable[..., Tiny]) -> None
     tiny.process.kill()
     # The workers hold stdout too, so reading to its end waits for both of them.
     assert tiny.rest().count("shutdown ran") == 2
+
+
+def test_metrics_of_a_killed_supervisor_are_removed_at_the_next_start(
+    start: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    killed, running = start("many", "1"), start("many", "1")
+    for each in (killed, running):
+        each.line("worker")
+    assert len(list(tmp_path.iterdir())) == 2
+    killed.process.kill()
+    killed.rest()
+    following = start("many", "1")
+    following.line("worker")
+    assert following.stop() == 0
+    assert len(list(tmp_path.iterdir())) == 1
+    assert running.stop() == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_restarts_slow_down_within_bounds_and_recover() -> None:

@@ -3,20 +3,27 @@ import { describe, test } from 'node:test';
 
 import type { Card, CardTransition, CardType, Leg, Panel, PanelTimer } from '@greenroom/sdk';
 
-import { type Asking, consequence, isAskedFirst, sureLabel } from '../src/cards/asking.ts';
+import {
+  type Confirmation,
+  consequence,
+  needsConfirmation,
+  confirmLabel,
+} from '../src/cards/confirmation.ts';
+import { nameFor } from '../src/cards/facts.ts';
 import { Attempt } from '../src/cards/attempt.ts';
 import {
   actionLabel,
-  creatableTypes,
   isSettling,
   movingOf,
   NO_TYPES,
   stateLabel,
   titleOf,
+  paysBySilence,
   toneOf,
   type Types,
 } from '../src/cards/catalogue.ts';
-import { legShown, nextTimer, stopwatch } from '../src/cards/coming.ts';
+import { legShown, nextTimer, shortTime, stopwatch } from '../src/cards/booking_timers.ts';
+import { creatableTypes, menuOf } from '../src/cards/card_menu.ts';
 import { cards as words } from '../src/i18n/en/cards.ts';
 import { Format } from '../src/i18n/format.ts';
 
@@ -29,6 +36,7 @@ function way(more: Partial<CardTransition>): CardTransition {
     guard: null,
     input: null,
     label: 'Accept',
+    rules: [],
     style: 'secondary',
     to: 'accepted',
     when: [],
@@ -49,8 +57,11 @@ function typeIn(language: 'en' | 'de'): CardType {
   return {
     type: 'tip',
     title: say('Tip', 'Trinkgeld'),
+    menu: { offer: say('Give a tip', 'Trinkgeld geben'), about: '', group: 'money', likely: [] },
     threads: ['project'],
     create: ['buyer'],
+    create_rules: [],
+    outlives: [],
     document: false,
     erases_payload: false,
     initial: 'pending',
@@ -178,8 +189,46 @@ describe('what somebody may make', () => {
   });
 });
 
+describe('what can be made', () => {
+  type Menu = CardType['menu'];
+  const type = (name: string, group: Menu['group'], likely: Menu['likely'] = []): CardType =>
+    ({
+      type: name,
+      menu: { offer: name, about: '', group, likely },
+      transitions: [{ effects: name === 'cancel' ? ['cancel_leg'] : [] }],
+    }) as unknown as CardType;
+  const all = [
+    type('cancel', 'problems'),
+    type('extras', 'money', ['confirmed']),
+    type('own', 'other'),
+    type('reschedule', 'time', ['confirmed']),
+    type('refund', 'problems', ['cancelled']),
+    type('expense', 'money'),
+  ];
+  const listed = (stage: Menu['likely'][number]): string[] =>
+    menuOf(all, stage).map(
+      ({ group, types: some }) => `${group}: ${String(some.map((each) => each.type))}`,
+    );
+
+  test('begins with what is likely as the booking stands, and ends with problems', () => {
+    assert.deepEqual(listed('confirmed'), [
+      'likely: extras,reschedule',
+      'money: expense',
+      'other: own',
+      'problems: refund,cancel',
+    ]);
+    assert.deepEqual(listed('cancelled').at(0), 'likely: refund');
+  });
+
+  test('has no empty group, and each thing once', () => {
+    const names = listed('unbooked').flatMap((line) => line.split(': ')[1]?.split(',') ?? []);
+    assert.deepEqual(names.toSorted(), all.map((each) => each.type).toSorted());
+    assert.equal(listed('unbooked').at(0), 'time: reschedule');
+  });
+});
+
 describe('money is asked for with its sum', () => {
-  const asking = (userId: string, more: Partial<Asking> = {}): Asking => ({
+  const asking = (userId: string, more: Partial<Confirmation> = {}): Confirmation => ({
     card: card({ totals: { total_cents: 9150, currency: 'GBP' } }),
     action: accept('Accept and pay'),
     types: { own: types.english, english: types.english },
@@ -187,22 +236,83 @@ describe('money is asked for with its sum', () => {
     format: new Format('en-GB'),
     userId,
     buyer: 'Maya',
+    seller: 'Noor',
+    leg: null,
+    nowMs: Date.parse('2026-11-18T05:00:00Z'),
     ...more,
   });
 
   test('of the one who pays', () => {
-    assert.equal(sureLabel(asking('maya')), 'Pay £91.50');
+    assert.equal(confirmLabel(asking('maya')), 'Pay £91.50');
     assert.equal(consequence(asking('maya')), '£91.50 will be charged to you now.');
   });
 
+  test('and accepting work says what it pays, and that it is early', () => {
+    const kept = { amount_cents: 42_000, currency: 'GBP' };
+    const end = '2026-12-03T16:00:00Z';
+    const done = way({ effects: ['complete_leg'], to: 'accepted', label: 'Accept the work' });
+    const type = { ...types.english.get('tip'), transitions: [done] } as CardType;
+    const known = { own: new Map([['tip', type]]), english: new Map([['tip', type]]) };
+    const held = { amount_cents: 5_000, currency: 'GBP' };
+    const leg = { end, sums: { kept, held } } as Leg;
+    const early = asking('maya', { action: accept('Accept the work'), types: known, leg });
+    assert.equal(needsConfirmation(early), true);
+    assert.equal(
+      consequence(early),
+      'The booked time is not over: it ends on Thu 3 Dec. ' +
+        '£420.00 goes to Noor now, and what is still open about this booking is closed. ' +
+        'The deposit of £50.00 is given back.',
+    );
+    const late = { ...early, nowMs: Date.parse('2026-12-04T00:00:00Z') };
+    assert.match(consequence(late), /^£420\.00 goes to Noor now/u);
+  });
+
+  test('and cancelling says what becomes of the deposit', () => {
+    const ends = way({ effects: ['cancel_leg'], label: 'Cancel the booking', style: 'danger' });
+    const type = { ...types.english.get('tip'), transitions: [ends] } as CardType;
+    const known = { own: new Map([['tip', type]]), english: new Map([['tip', type]]) };
+    const said = (quote: object): string =>
+      consequence(
+        asking('theo', {
+          card: card({ totals: { quote, currency: 'GBP' } }),
+          action: accept('Cancel the booking'),
+          types: known,
+        }),
+      );
+    const ended = 'The booking ends. £300.00 goes back to the buyer.';
+    assert.equal(said({ refund_cents: 30_000 }), ended);
+    assert.equal(
+      said({ refund_cents: 30_000, deposit_cents: 5_000 }),
+      `${ended} The deposit of £50.00 is given back.`,
+    );
+  });
+
+  test('and silence is told with what it means', () => {
+    const later = { isNear: false, text: 'Wed 25 Nov' };
+    assert.equal(
+      words.bySilence(later, true, 'Noor'),
+      'If you do not answer by Wed 25 Nov, it counts as accepted and Noor is paid.',
+    );
+    assert.equal(
+      words.bySilence({ isNear: true, text: '2 hours' }, false, null),
+      'If nobody answers within 2 hours, it counts as accepted and you are paid.',
+    );
+    const silent = way({ action: 'auto_accept', by: ['server'], effects: ['complete_leg'] });
+    const type = { ...types.english.get('tip'), transitions: [silent] } as CardType;
+    const known = { own: new Map([['tip', type]]), english: new Map() };
+    assert.equal(paysBySilence(card({}), known), true);
+    assert.equal(paysBySilence(card({ state: 'accepted' }), known), false);
+    assert.equal(paysBySilence(card({}), types), false);
+  });
+
   test('of another, with the name of the one who pays', () => {
-    assert.equal(sureLabel(asking('theo')), 'Accept and pay');
+    assert.equal(confirmLabel(asking('theo')), 'Accept and pay');
     assert.equal(consequence(asking('theo')), 'Maya will be charged £91.50 now.');
   });
 
   test('also where the catalogue could not be loaded', () => {
-    assert.equal(isAskedFirst(asking('maya', { types: NO_TYPES })), true);
-    assert.equal(isAskedFirst(asking('maya', { action: accept('Accept') })), false);
+    assert.equal(needsConfirmation(asking('maya', { types: NO_TYPES })), true);
+    assert.equal(needsConfirmation(asking('maya', { action: accept('Accept') })), false);
   });
 });
 
@@ -236,7 +346,10 @@ describe('what comes next in a booking', () => {
   test('the thread’s own leg is shown, else the first that is not over', () => {
     assert.equal(legShown(panel([leg('leg_1'), leg('leg_2')], [], 'leg_2'))?.id, 'leg_2');
     assert.equal(legShown(panel([leg('leg_1', 'cancelled'), leg('leg_2')], []))?.id, 'leg_2');
-    assert.equal(legShown({ tabs: [], leg_id: null, timers: [], booking: null }), null);
+    assert.equal(
+      legShown({ tabs: [], leg_id: null, timers: [], can_make: [], booking: null, earlier: [] }),
+      null,
+    );
   });
 
   test('the first of what is to come, and the end once it has begun', () => {
@@ -251,9 +364,24 @@ describe('what comes next in a booking', () => {
     assert.equal(nextTimer(panel([leg('leg_1')], [other, starts]), leg('leg_1'), nowMs), starts);
   });
 
+  test('the deadline of a card is not taken for the day of the booking', () => {
+    const format = new Format('en-GB', 'UTC', () => nowMs);
+    const due = { ...timer('card_expires', '2026-11-25T11:00:00.000Z', 'leg_1'), card_id: 'crd_1' };
+    const booked = { ...leg('leg_1'), start: '2027-03-04T11:00:00.000Z' };
+    assert.match(shortTime(format, due, booked, nowMs), /4 Mar/);
+    assert.equal(shortTime(format, starts, leg('leg_1'), nowMs), format.left(starts.at, nowMs));
+  });
+
   test('a stopwatch counts on past an hour', () => {
     assert.equal(stopwatch(0, 59_000), '0:00:59');
     assert.equal(stopwatch(0, 3_753_999), '1:02:33');
     assert.equal(stopwatch(5_000, 0), '0:00:00');
   });
+});
+
+test('the buyer is told what they pay as theirs', () => {
+  const told = (userId: string): string =>
+    nameFor({ words, card: card({ buyer: 'maya' }), userId }, 'buyer_payable');
+  assert.equal(told('maya'), 'You pay this');
+  assert.equal(told('theo'), 'The buyer pays this');
 });

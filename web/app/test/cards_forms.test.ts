@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { centsOf, moneyText } from '../src/cards/money.ts';
-import { fieldsOf, type FormContext, humanised, type Schema } from '../src/cards/schema.ts';
+import { humanised } from '../src/cards/naming.ts';
+import { fieldsOf, type FormContext, lacksDocument, type Schema } from '../src/cards/schema.ts';
 import {
   beginning,
   rawOf,
@@ -11,9 +12,11 @@ import {
   subtotalOf,
   withRaw,
 } from '../src/cards/values.ts';
-import { momentOf, wallTime } from '../src/cards/zones.ts';
+import { forms } from '../src/i18n/en/forms.ts';
+import { momentOf, wallTime } from '../src/i18n/wall_time.ts';
 
 const here: FormContext = {
+  words: forms,
   locale: 'en-GB',
   timeZone: 'Europe/London',
   zone: 'Europe/Rome',
@@ -27,6 +30,7 @@ const here: FormContext = {
   options: [],
   fixed: {},
   canList: false,
+  implied: () => ({}),
 };
 
 const moment: Schema = { type: 'string', format: 'date-time', maxLength: 40 };
@@ -356,7 +360,7 @@ describe('fields', () => {
     });
   });
 
-  test('a subtotal is there when all of its parts are', () => {
+  test('a total runs along while the rows are filled in', () => {
     assert.equal(
       subtotalOf(
         [
@@ -367,8 +371,13 @@ describe('fields', () => {
       ),
       230,
     );
-    assert.equal(subtotalOf([{ qty: '3', unit_cents: '' }], here), null);
-    assert.equal(subtotalOf([], here), null);
+    const half = [
+      { qty: '2', unit_cents: '1.50' },
+      { qty: '3', unit_cents: '' },
+      { qty: 'x', unit_cents: '9' },
+    ];
+    assert.equal(subtotalOf(half, here), 300);
+    assert.equal(subtotalOf([], here), 0);
   });
 
   test('names are made readable', () => {
@@ -376,4 +385,12 @@ describe('fields', () => {
     assert.equal(humanised('fee_cents'), 'Fee');
     assert.equal(humanised('cents'), 'Cents');
   });
+});
+
+test('a signature cannot be asked for where there is no document', () => {
+  const schema = object({ document_id: { type: 'string' } }, ['document_id']);
+  const papers = [{ value: 'doc_1', label: 'Model release' }];
+  assert.equal(lacksDocument(schema, { ...here, documents: [] }), true);
+  assert.equal(lacksDocument(schema, { ...here, documents: papers }), false);
+  assert.equal(lacksDocument(object({ note }, []), here), false);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { isSendKey } from '../src/thread/growing.ts';
+import { isSendKey } from '../src/thread/growing_textarea.ts';
 
 type Press = Partial<Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'isComposing'>>;
 

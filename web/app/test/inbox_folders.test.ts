@@ -6,10 +6,10 @@ import type { Folder } from '@greenroom/sdk';
 import {
   belongs,
   compareRows,
+  countedIn,
   FOLDERS,
   isInFolder,
   type Row,
-  unreadIn,
 } from '../src/inbox/folders.ts';
 import { row } from './inbox_things.ts';
 
@@ -65,7 +65,14 @@ test('a thread without a message stands where it was started', () => {
 });
 
 test('a thread counts as unread in each of its folders', () => {
-  assert.deepEqual(unreadIn(row('a', 1)), []);
+  assert.deepEqual(countedIn(row('a', 1)), []);
   const unread = row('a', 1, { unread_count: 1, needs_action: true }, { kind: 'project' });
-  assert.deepEqual(unreadIn(unread), ['all', 'action', 'bookings']);
+  assert.deepEqual(countedIn(unread), ['all', 'action', 'bookings']);
+});
+
+test('a decision that waits is counted until it is made, though all is read', () => {
+  const read = row('a', 1, { unread_count: 0, needs_action: true }, { kind: 'project' });
+  assert.deepEqual(countedIn(read), ['action']);
+  const archived = row('a', 1, { needs_action: true, placement: 'archived' });
+  assert.deepEqual(countedIn(archived), []);
 });

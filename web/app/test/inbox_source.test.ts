@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { FeedEvent, InboxEdit, InboxPage, InboxQuery, InboxRow } from '@greenroom/sdk';
 
 import { Counts, countsOf } from '../src/inbox/counts.ts';
-import { type Row, type View, unreadIn } from '../src/inbox/folders.ts';
+import { type Row, type View, countedIn } from '../src/inbox/folders.ts';
 import { InboxSource, type ListSession } from '../src/inbox/source.ts';
 import { Steady } from '../src/inbox/steady.ts';
 import { row } from './inbox_things.ts';
@@ -88,7 +88,7 @@ class Desk {
     const from = Number(query.cursor ?? 0);
     const to = from + 2;
     const counts = { all: 0, action: 0, bookings: 0, offers: 0, requests: 0, archived: 0, spam: 0 };
-    for (const each of this.rows) for (const folder of unreadIn(each)) counts[folder] += 1;
+    for (const each of this.rows) for (const folder of countedIn(each)) counts[folder] += 1;
     return {
       items: this.rows.slice(from, to),
       next_cursor: to < this.rows.length ? String(to) : null,
@@ -254,7 +254,7 @@ test('after a gap in the feed everything is loaded anew', async () => {
 });
 
 test('after a gap the list comes back as far down as somebody has scrolled', async () => {
-  const rows = [...'abcdefgh'].map((id, index) => row(id, 50 - index));
+  const rows = Array.from('abcdefgh').map((id, index) => row(id, 50 - index));
   const desk = new Desk(...rows);
   const source = await desk.open();
   source.rowsSeen = 5;

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { loadFileWords } from '../src/i18n/files.ts';
 import { chooseLocale, directionOf, loadWords, LOCALES } from '../src/i18n/index.ts';
+import { loadHistoryWords } from '../src/i18n/history.ts';
 import { loadPanelWords } from '../src/i18n/panel.ts';
+import { loadPlaceWords } from '../src/i18n/place.ts';
 import { loadShellWords } from '../src/i18n/shell.ts';
 import { plurals } from '../src/i18n/plural.ts';
+import { loadStartWords } from '../src/i18n/start.ts';
 
-/** Words of the panel come with it, and those of our own pages with them. */
+/** Words of the panel and of a first message come with them, those of our own pages with these. */
 const everything = async (locale: string) => ({
   ...(await loadWords(locale)),
+  files: await loadFileWords(locale),
+  history: await loadHistoryWords(locale),
+  place: await loadPlaceWords(locale),
   panel: await loadPanelWords(locale),
   shell: await loadShellWords(locale),
+  start: await loadStartWords(locale),
 });
 
 test('every language has words for everything, and says it in its own', async () => {

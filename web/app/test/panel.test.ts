@@ -1,23 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import type { Card, DocumentRow, PanelTimer, Sums } from '@greenroom/sdk';
+import type { Card, DocumentRow, FeedEvent, LegExpenses, PanelTimer, Sums } from '@greenroom/sdk';
 
+import { isAboutBooking } from '../src/cards/booking_events.ts';
+import { sumsInShort, sumsToShow } from '../src/cards/booking_sums.ts';
+import { cards as cardsDe } from '../src/i18n/de/cards.ts';
+import { panel as panelDe } from '../src/i18n/de/panel.ts';
+import { cards as cardsEn } from '../src/i18n/en/cards.ts';
+import { panel as panelEn } from '../src/i18n/en/panel.ts';
 import {
   documentsByLeg,
   itemsOf,
   mustSign,
   nextOfLeg,
-  placeOf,
+  receiptsToShow,
   shortHash,
   splitCards,
-  sumsToShow,
   tiersOf,
 } from '../src/panel/facts.ts';
 import { QuietReload } from '../src/panel/quiet_reload.ts';
 import { countIn, readTab, tabAfterKey } from '../src/panel/tabs.ts';
 
 const HASH = 'bcc2410c1861009ba7839b3d8b8f8c1e499bafd0e288bdb549f731287f61a476';
+
+const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 describe('tabs', () => {
   it('has a place for those that come later', () => {
@@ -41,10 +48,26 @@ describe('tabs', () => {
       { tab: 'actions' as const, available: true, count: 2 },
       { tab: 'expenses' as const, available: true, count: null },
     ];
-    const panel = { tabs, booking: null, leg_id: null, timers: [] };
+    const panel = { tabs, booking: null, leg_id: null, timers: [], can_make: [], earlier: [] };
     assert.equal(countIn(panel, 'actions'), 2);
     assert.equal(countIn(panel, 'expenses'), 0);
     assert.equal(countIn(null, 'actions'), 0);
+  });
+});
+
+describe('what is read again', () => {
+  const isAbout = (type: string, kind?: string): boolean =>
+    isAboutBooking({ type, message: kind ? { kind } : null } as FeedEvent);
+
+  it('follows notices of the booking, which nobody has written', () => {
+    assert.ok(isAbout('message.new', 'system'));
+    assert.ok(isAbout('thread.changed'));
+    assert.ok(isAbout('card.changed'));
+  });
+
+  it('is not read again for what people write', () => {
+    assert.ok(!isAbout('message.new', 'text'));
+    assert.ok(!isAbout('inbox.changed'));
   });
 });
 
@@ -58,6 +81,21 @@ describe('actions', () => {
     assert.deepEqual(
       [mine, others].map((each) => each.map(({ id }) => id)),
       [['b'], ['a']],
+    );
+  });
+});
+
+describe('expenses', () => {
+  it('shows a payout once: as released, or as paid out when it has been', () => {
+    const receipts = [
+      { entry_id: '1', kind: 'charge', payment_id: 'pay_1' },
+      { entry_id: '2', kind: 'payout.released', payment_id: 'pay_2' },
+      { entry_id: '3', kind: 'payout.paid', payment_id: 'pay_2' },
+      { entry_id: '4', kind: 'payout.released', payment_id: 'pay_3' },
+    ] as LegExpenses['receipts'];
+    assert.deepEqual(
+      receiptsToShow(receipts).map((each) => each.entry_id),
+      ['1', '3', '4'],
     );
   });
 });
@@ -100,21 +138,45 @@ describe('booking', () => {
     assert.equal(nextOfLeg(timers, 'l', after), null);
     assert.equal(nextOfLeg(timers, 'another', before), null);
   });
-
-  it('calls a zone by its place', () => {
-    assert.equal(placeOf('America/New_York'), 'New York');
-    assert.equal(placeOf('America/Argentina/Buenos_Aires'), 'Buenos Aires');
-    assert.equal(placeOf('UTC'), 'UTC');
-  });
 });
 
 describe('expenses', () => {
   const money = (amount_cents: number) => ({ amount_cents, currency: 'GBP' });
 
-  it('leaves out sums of nothing, but never the price and what is paid', () => {
-    const none = { amendments: money(0), paid: money(0), kept: money(0), refunded: money(0) };
-    const sums: Sums = { price: money(100), ...none, deposit_held: money(50) };
-    assert.deepEqual(sumsToShow(sums), ['price', 'paid', 'deposit_held']);
+  const sumsOf = (given: Partial<Record<keyof Sums, number>>): Sums => {
+    const names = ['agreed', 'paid', 'pending', 'open', 'failed', 'refunded'] as const;
+    const all = [...names, 'kept', 'paid_out', 'held'] as const;
+    return Object.fromEntries(all.map((name) => [name, money(given[name] ?? 0)])) as Sums;
+  };
+
+  it('leaves out sums of nothing, but never what is agreed and what is paid', () => {
+    const sums = sumsOf({ agreed: 100, open: 100, held: 50 });
+    assert.deepEqual(sumsToShow(sums), ['agreed', 'paid', 'open', 'held']);
+  });
+
+  it('says in short what is paid, and what is agreed where that is something else', () => {
+    const paid = { agreed: 631, paid: 631, kept: 631 };
+    assert.deepEqual(sumsInShort(sumsOf(paid)), ['paid']);
+    assert.deepEqual(sumsInShort(sumsOf({ ...paid, failed: 10, refunded: 5 })), [
+      'paid',
+      'failed',
+      'refunded',
+    ]);
+    const charging = sumsOf({ agreed: 631, paid: 480, pending: 151, kept: 480 });
+    assert.deepEqual(sumsInShort(charging), ['agreed', 'paid', 'pending']);
+    assert.deepEqual(sumsInShort(sumsOf({ agreed: 480, open: 480 })), ['agreed', 'open']);
+    assert.deepEqual(sumsInShort(sumsOf({})), ['agreed']);
+  });
+
+  it('calls a sum by the same word wherever it is shown', () => {
+    for (const [cards, panel] of [
+      [cardsEn, panelEn],
+      [cardsDe, panelDe],
+    ] as const) {
+      for (const name of ['agreed', 'paid', 'pending', 'open', 'failed', 'refunded'] as const) {
+        assert.equal(cards.sums[name]('1').slice(2), lowered(panel.sum[name]));
+      }
+    }
   });
 
   it('reads the lines of an amendment and passes over what it does not know', () => {

@@ -5,9 +5,10 @@ import type { Thread } from '@greenroom/sdk';
 
 import { Format } from '../src/i18n/format.ts';
 import { englishShell } from '../src/i18n/shell.ts';
+import { neighbour } from '../src/messages/neighbour.ts';
 import { handedToken } from '../src/shell/handed_token.ts';
 import { addressOf, INBOX, readRoute, takeToken } from '../src/shell/routes.ts';
-import { commandOf, neighbour } from '../src/shell/shortcuts.ts';
+import { commandOf } from '../src/shell/shortcuts.ts';
 import { pageTitle, threadName } from '../src/shell/title.ts';
 
 const at = (path: string): URL => new URL(path, 'https://chat.example.com');
@@ -48,13 +49,14 @@ describe('routes', () => {
 });
 
 describe('a token that was handed over', () => {
-  const handed = { token: 'head.payload.signature', endsAtMs: 1_000_000 };
+  const first = { token: 'head.payload.signature', endsAtMs: 1_000_000 };
 
-  const given = (leftMs: number) => {
+  const given = (leftMs: number, kept: typeof first | null = first) => {
     let refusals = 0;
-    const clock = { now: () => handed.endsAtMs - leftMs };
-    const source = handedToken(handed, clock, () => (refusals += 1));
-    assert.equal(source(), handed.token);
+    const clock = { now: () => first.endsAtMs - leftMs };
+    const refused = (): number => (refusals += 1);
+    const source = handedToken(first, clock, { kept: () => kept, refused });
+    assert.equal(source(), first.token);
     return { source, refusals: () => refusals };
   };
 
@@ -71,7 +73,15 @@ describe('a token that was handed over', () => {
   });
 
   it('sends the person to the sign-in when the server refuses it long before its end', () => {
-    const { source, refusals } = given(3_600_000);
+    const { source, refusals } = given(3_600_000, null);
+    assert.throws(source);
+    assert.equal(refusals(), 1);
+  });
+
+  it('has a successor when the person has signed in again in another tab', () => {
+    const next = { ...first, token: 'head.later.signature' };
+    const { source, refusals } = given(0, next);
+    assert.equal(source(), next.token);
     assert.throws(source);
     assert.equal(refusals(), 1);
   });

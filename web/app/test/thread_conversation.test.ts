@@ -30,8 +30,8 @@ class FakeServer {
     this.#handlers.get(name)?.(value);
   }
 
-  source(): Source {
-    const inbox = { unread_count: 2, last_read: { message_id: idOf(3), at: '' } };
+  source(unread_count = 2): Source {
+    const inbox = { unread_count, last_read: { message_id: idOf(3), at: '' } };
     const answer = <T>(name: string, value: T): Promise<T> => {
       this.asked.push(name);
       if (this.fails) return Promise.reject(this.fails);
@@ -205,4 +205,17 @@ test('that nothing is new is not taken from what was stored', async () => {
   const stored = { thread: { id: 'thr_1' }, inbox, messages: range(1, 3), marks: {} };
   server.threads.set('thr_1', stored);
   assert.equal((await opened(server)).unreadAfter, idOf(3));
+});
+
+test('what was stored as new and was read since is not new', async () => {
+  const server = new FakeServer(3);
+  const inbox = { unread_count: 1, last_read: { message_id: idOf(2), at: '' } };
+  const stored = { thread: { id: 'thr_1' }, inbox, messages: range(1, 3), marks: {} };
+  server.threads.set('thr_1', stored);
+  const links = { changed: () => {}, arrived: () => {} };
+  const conversation = new Conversation(server.source(0), 'thr_1', links);
+  conversation.open();
+  assert.equal(conversation.unreadAfter, idOf(2));
+  await settled();
+  assert.equal(conversation.unreadAfter, null);
 });

@@ -15,7 +15,7 @@ import {
 import { actionOfKey, actionsFor } from '../src/thread/message_actions.ts';
 import { ReadMarks } from '../src/thread/read_marks.ts';
 import { isDisguised, safeAddress } from '../src/thread/rich_text.ts';
-import { EDIT_WINDOW_MS, whyClosed } from '../src/thread/rights.ts';
+import { whyClosed } from '../src/thread/rights.ts';
 import { excerptOf, isEmojiOnly, lengthOf } from '../src/thread/text.ts';
 
 /** Time that passes only when it is told to. */
@@ -77,11 +77,10 @@ test('length is counted as the server counts', () => {
   assert.equal(lengthOf('  a b \n'), 3);
 });
 
-test('an excerpt is one line without marks', () => {
-  assert.equal(excerptOf('**Bold** and *fine*\n- a `code`\n> said'), 'Bold and fine a code said');
-  const plain = 'at 5*4*3 snake_case_name';
-  assert.equal(excerptOf(`[the board](https://x.example) ${plain}`), `the board ${plain}`);
+test('an excerpt is the first words of a line', () => {
+  assert.equal(excerptOf('at 5*4*3 snake_case_name'), 'at 5*4*3 snake_case_name');
   assert.equal(excerptOf('abcdef', 4), 'abc…');
+  assert.equal(excerptOf('ab  cdef', 5), 'ab…');
 });
 
 test('emoji alone are drawn large', () => {
@@ -133,13 +132,18 @@ test('what can be done with a message depends on whose it is, and on time', () =
     deleted_at: null,
     created_at: new Date(0).toISOString(),
   } as Message;
-  const maya = { userId: 'maya', nowMs: EDIT_WINDOW_MS - 1, canWrite: true };
+  const maya = { userId: 'maya', nowMs: 59_999, canWrite: true, limits: { edit_window_s: 60 } };
   assert.deepEqual(actionsFor(message, maya), ['reply', 'copy', 'edit', 'delete']);
-  const late = { ...maya, nowMs: EDIT_WINDOW_MS };
+  const late = { ...maya, nowMs: 60_000 };
   assert.deepEqual(actionsFor(message, late), ['reply', 'copy', 'delete']);
+  const withoutLimits = { ...late, limits: null };
+  assert.deepEqual(actionsFor(message, withoutLimits), ['reply', 'copy', 'edit', 'delete']);
   assert.deepEqual(actionsFor(message, { ...maya, userId: 'theo' }), ['reply', 'copy']);
   assert.deepEqual(actionsFor({ ...message, deleted_at: 'now' }, maya), []);
   assert.deepEqual(actionsFor({ ...message, kind: 'card' }, maya), ['reply']);
+  const picture = { ...message, kind: 'asset', body: '' } as const;
+  assert.deepEqual(actionsFor(picture, maya), ['reply', 'delete']);
+  assert.deepEqual(actionsFor({ ...picture, body: 'The roof' }, maya), ['reply', 'copy', 'delete']);
   assert.equal(actionOfKey('e', message, maya), 'edit');
   assert.equal(actionOfKey('e', message, { ...maya, userId: 'theo' }), null);
 });
@@ -165,6 +169,12 @@ test('reading is told seldom, never backwards, and again when it failed', async 
   marks.see('msg_6');
   clock.advance(1_000);
   assert.deepEqual(said, ['msg_5', 'msg_6', 'msg_6']);
+  fails = false;
+  marks.known('msg_8');
+  marks.see('msg_7');
+  marks.see('msg_9');
+  marks.stop();
+  assert.deepEqual(said.slice(3), ['msg_9']);
 });
 
 test('a few new messages are read out, many are counted', () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Message, Send } from '@greenroom/sdk';
+import type { Attachment, Message, Send, StoredFile } from '@greenroom/sdk';
 
 import {
   around,
   daysOf,
   downwards,
+  FIRST_NEW_SHOWN,
   FIRST_SHOWN,
   latest,
   type Loaded,
@@ -19,6 +20,7 @@ import {
   upwards,
   WHOLE,
   withCard,
+  withFile,
   withLive,
   withNewest,
   withOlder,
@@ -37,6 +39,7 @@ function message(seq: number, more: Partial<Message> = {}): Message {
     body: `message ${seq}`,
     body_html: `<p>message ${seq}</p>`,
     system: null,
+    attachments: [],
     reply_to: null,
     created_at: new Date(START_MS + seq * 60_000).toISOString(),
     edited_at: null,
@@ -210,7 +213,7 @@ test('a send keeps its key when it becomes a message, and is not there twice', (
   );
 });
 
-test('a thread opens with what fits the screen, or with all that is new', () => {
+test('a thread opens with what fits the screen, or at the first that is new', () => {
   const messages = range(1, 50);
   const open = (unreadAfter: string | null): number[] =>
     shownOf(messages, opening(messages, { ...viewer, unreadAfter })).map(({ seq }) => seq);
@@ -218,7 +221,9 @@ test('a thread opens with what fits the screen, or with all that is new', () => 
   assert.deepEqual([open(idOf(48)).length, open(idOf(48)).at(-1)], [FIRST_SHOWN, 50]);
   // The line over the first new one needs the message before it.
   assert.equal(open(idOf(10))[0], 10);
-  assert.equal(open(idOf(1)).length, 50);
+  const [first, last] = [open(idOf(1))[0], open(idOf(1)).at(-1)];
+  assert.deepEqual([first, last], [1, FIRST_NEW_SHOWN + 1]);
+  assert.equal(open(idOf(10)).at(-1), 50);
   assert.deepEqual(opening(range(1, 5), viewer), WHOLE);
 });
 
@@ -242,4 +247,15 @@ test('the page holds a bounded part of a long thread, and every part can be reac
   assert.equal(shownOf(messages, span).at(-1)?.seq, 1500);
   assert.ok(shownOf(messages, around(messages, idOf(700))).some(({ seq }) => seq === 700));
   assert.deepEqual(upwards(range(1, 30), WHOLE), WHOLE);
+});
+
+test('a file that has changed is shown anew where it is, and nowhere else', () => {
+  const file = { id: 'fil_1', state: 'ready' } as StoredFile;
+  const early = { file_id: 'fil_1', file: { ...file, state: 'processing' } } as Attachment;
+  const messages = [message(1, { attachments: [early] }), message(2)];
+  const loaded = withNewest(NOTHING, { items: messages, has_more: false });
+  const after = withFile(loaded, file);
+  assert.equal(after.messages[0]?.attachments[0]?.file, file);
+  assert.equal(after.messages[1], loaded.messages[1]);
+  assert.equal(withFile(loaded, { ...file, id: 'fil_2' }), loaded);
 });

@@ -33,7 +33,7 @@ class Screen {
 
   constructor(page: Page, clock: ListSession['clock'], view: View, threadId: string) {
     const { client, onReload } = page;
-    this.session = { client, onReload, clock, userId: OWN } as never;
+    this.session = { client, onReload, clock, userId: OWN };
     this.source = new InboxSource(this.session, view, () => {});
     this.source.start();
     countsOf(this.session).onChange(() => {});
@@ -58,7 +58,8 @@ class SeenStory extends Story {
   #last: Page | undefined;
 
   /** The one of the page that is open now. */
-  get screen(): Screen {
+  /** Opens a screen on the page where there is none yet. */
+  look(): Screen {
     if (!this.#screen || this.#last !== this.page) {
       const home = this.home?.id ?? 'thr_1';
       this.#screen = new Screen(this.page, this.clock, this.pick(VIEWS), home);
@@ -68,7 +69,7 @@ class SeenStory extends Story {
   }
 
   override use(): void {
-    const { source, conversation } = this.screen;
+    const { source, conversation } = this.look();
     const { home } = this;
     const row = this.pick(source.list.rows);
     const edit = { [this.pick(['archived', 'pinned', 'starred'])]: this.random() < 0.5 };
@@ -79,7 +80,7 @@ class SeenStory extends Story {
       () => source.loadNext(),
       () => row && source.edit(row, edit),
       () => row && source.edit(row, edit),
-      () => home && this.screen.show(home.id),
+      () => home && this.look().show(home.id),
       () => conversation.loadOlder(),
       () => conversation.patchRow(edit),
     ])();
@@ -87,16 +88,16 @@ class SeenStory extends Story {
   }
 
   override async settle(): Promise<void> {
-    void this.screen;
+    this.look();
     await super.settle();
     // Where it says that it failed, the person tries again.
-    if (this.screen.conversation.status === 'failed') void this.screen.conversation.load();
-    if (this.screen.source.problem) void this.screen.source.retry();
+    if (this.look().conversation.status === 'failed') void this.look().conversation.load();
+    if (this.look().source.problem) void this.look().source.retry();
     await this.clock.advance(RETRIED_MS);
   }
 
   override check(): void {
-    const { conversation, source, session } = this.screen;
+    const { conversation, source, session } = this.look();
     const { list } = source;
     const most = list.rows.length;
     const { items, counts } = this.world.inbox(list.view.folder, null, 1_000);

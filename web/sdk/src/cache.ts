@@ -6,7 +6,7 @@ import type { Storage } from './storage.js';
 
 export const THREADS_STORED = 50;
 const WRITE_AFTER_MS = 250;
-const FORM = 1;
+const FORM = 2;
 
 export interface Position {
   /** The last event that was applied. */

@@ -2,19 +2,19 @@
 
 import { Acks } from './acks.js';
 import { Backoff, RetryBudget } from './backoff.js';
-import { Ladder } from './choose.js';
-import { Company } from './company.js';
+import { Ladder } from './transport_ladder.js';
+import { PresenceTracker } from './presence.js';
 import { type Connected, Connection } from './connection.js';
 import { Emitter } from './emitter.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import { Feed } from './feed.js';
 import { Http } from './http.js';
 import type { Names, Options, Sending } from './options.js';
-import { Pace, type Visibility } from './pace.js';
-import { Problem } from './problem.js';
-import { type Send, SendQueue } from './queue.js';
+import { PollInterval, type Visibility } from './poll_interval.js';
+import { Problem, type ProblemDocument } from './problem.js';
+import { type Send, type SendFile, SendQueue } from './queue.js';
 import { Rest } from './rest.js';
-import { Shelf } from './shelf.js';
+import { UserStore } from './user_store.js';
 import type { State } from './state.js';
 import { memoryStorage } from './storage.js';
 import { readClaims, Tokens } from './tokens.js';
@@ -24,10 +24,10 @@ import { SseTransport } from './transports/sse.js';
 import type { Line, TransportName } from './transports/transport.js';
 import { WebSocketTransport } from './transports/websocket.js';
 import { Typing } from './typing.js';
-import type { FeedEvent, InboxPage, Message } from './types.js';
+import { Watching } from './watching.js';
+import type { FeedEvent, InboxPage, Limits, Message, NewMessage, StoredFile } from './types.js';
 
 const LADDER: readonly TransportName[] = ['websocket', 'sse', 'long-poll', 'poll'];
-const MOST_WATCHED = 50;
 
 interface Waiting {
   resolve(message: Message): void;
@@ -36,23 +36,28 @@ interface Waiting {
 
 export class Greenroom {
   readonly rest: Rest;
+  /** Where the server is, without a slash at the end. */
+  readonly url: string;
+  /** For parts of this package that a page loads later: one request with the person's token. */
+  readonly request: Http['call'];
   readonly #options: Options;
   readonly #environment: Environment;
   readonly #emitter = new Emitter<Names>();
   readonly #tokens: Tokens;
-  readonly #pace: Pace;
-  readonly #shelf: Shelf;
+  readonly #pollInterval: PollInterval;
+  readonly #store: UserStore;
   readonly #feed: Feed;
   readonly #acks: Acks;
   readonly #queue: SendQueue;
   readonly #typing: Typing;
-  readonly #company = new Company();
+  readonly #presence = new PresenceTracker();
   readonly #connection: Connection;
   readonly #waiting = new Map<string, Waiting>();
   #restored: Promise<void> | null = null;
-  #watched: readonly string[] = [];
+  readonly #watching: Watching;
   #inbox: Promise<InboxPage> | null = null;
   #hadReset = false;
+  #limits: Limits | null = null;
 
   constructor(options: Options) {
     const environment = { ...systemEnvironment(), ...options };
@@ -62,17 +67,25 @@ export class Greenroom {
     this.#options = options;
     this.#environment = environment;
     this.#tokens = new Tokens(options.token, clock);
-    this.#pace = new Pace(clock);
-    this.#shelf = new Shelf(options.storage ?? memoryStorage(), clock, (error) =>
+    this.#pollInterval = new PollInterval(clock);
+    this.#store = new UserStore(options.storage ?? memoryStorage(), clock, (error) =>
       this.#complain(error),
     );
     this.#feed = new Feed({
-      keep: (kept) => this.#shelf.keep(kept),
+      keep: (kept) => this.#store.keep(kept),
       changed: (threadId) => this.#emitter.emit('change', threadId),
     });
     this.#acks = new Acks(clock);
     this.#typing = new Typing(clock, (threadId, on) => this.#sayTyping(threadId, on));
+    this.#watching = new Watching({
+      clock,
+      most: () => this.#limits?.watched_threads,
+      isKnown: (threadId) => Boolean(this.state.threads.get(threadId)?.thread),
+      changed: () => this.#connection.rewatch(),
+    });
     const http = new Http(base, this.#tokens, environment);
+    this.url = base;
+    this.request = (method, path, request) => http.call(method, path, request);
     this.rest = new Rest(http, (asking) => this.#feed.merger(asking));
     this.#queue = this.#newQueue(new Backoff(random, budget));
     this.#connection = this.#newConnection(base, http, new Backoff(random, budget));
@@ -81,6 +94,11 @@ export class Greenroom {
   /** Everything that is known of the person's threads. */
   get state(): State {
     return this.#feed.state;
+  }
+
+  /** What the server allows; null until the first connection is open and the server has said it. */
+  get limits(): Limits | null {
+    return this.#limits;
   }
 
   get connection(): Connected {
@@ -122,20 +140,26 @@ export class Greenroom {
 
   /** Sends that wait stay stored, and go on with the next `connect`. */
   async close(): Promise<void> {
+    this.#watching.stop();
     this.#connection.stop();
-    await this.#shelf.flush();
+    await this.#store.flush();
   }
 
   /** The person logs out: nothing of theirs stays here. Whoever comes next needs a new client. */
   async forget(): Promise<void> {
+    this.#watching.stop();
     this.#connection.stop();
     for (const { clientId } of this.#queue.list()) this.discard(clientId);
     this.#feed.reset(null);
-    await this.#shelf.clear();
+    await this.#store.clear();
   }
 
   /** Kept and repeated until the server has it or refuses it; `sent` need not be waited for. */
-  send(threadId: string, body: string, options: { replyTo?: string } = {}): Sending {
+  send(
+    threadId: string,
+    body: string,
+    options: { replyTo?: string; files?: readonly SendFile[] } = {},
+  ): Sending {
     const clientId = this.#environment.randomId();
     this.#typing.off(threadId);
     this.touch();
@@ -154,6 +178,22 @@ export class Greenroom {
     return this.#queue.list(threadId);
   }
 
+  /** An upload has ended: sends that waited for it alone go. */
+  uploaded(uploadId: string, fileId: string): void {
+    this.#queue.uploaded(uploadId, fileId);
+  }
+
+  /** An upload was refused, and with it the sends that waited for it. */
+  uploadFailed(uploadId: string, problem: ProblemDocument): void {
+    this.#queue.uploadFailed(uploadId, problem);
+  }
+
+  /** A file as it is now, by the answer to a request. */
+  learn(file: StoredFile): void {
+    this.#feed.learn(file);
+    this.#emitter.emit('file', file);
+  }
+
   retry(clientId: string): boolean {
     const isRetried = this.#queue.retry(clientId);
     this.#connection.reconsider(false);
@@ -169,14 +209,11 @@ export class Greenroom {
     return isGone;
   }
 
-  /** The threads of which to tell who types and who is there; replaces those of before. */
+  /** The threads of which to tell who types and who is there; replaces those of before. The first
+   * ones count, where they are more than the server allows (`limits.watched_threads`). */
   watch(threadIds: readonly string[]): void {
-    if (threadIds.length > MOST_WATCHED)
-      throw new RangeError(`watch at most ${MOST_WATCHED} threads`);
-    if (String(threadIds) === String(this.#watched)) return;
-    this.#watched = [...threadIds];
-    this.#company.keepOnly(threadIds);
-    this.#connection.rewatch();
+    this.#presence.keepOnly(threadIds);
+    this.#watching.wish(threadIds);
   }
 
   /** Call it with each key pressed; it is said now and then, and taken back by itself. */
@@ -187,22 +224,22 @@ export class Greenroom {
   }
 
   whoTypes(threadId: string): string[] {
-    return this.#company.typing(threadId);
+    return this.#presence.typing(threadId);
   }
 
   whoIsOnline(threadId: string): string[] {
-    return this.#company.online(threadId);
+    return this.#presence.online(threadId);
   }
 
   /** `closed` ends the connection as soon as nothing waits to be sent. */
   setVisibility(visibility: Visibility): void {
-    this.#pace.setVisibility(visibility);
+    this.#pollInterval.setVisibility(visibility);
     this.#connection.reconsider(visibility === 'open');
   }
 
   /** The person did something. */
   touch(): void {
-    this.#pace.touch();
+    this.#pollInterval.touch();
     this.#connection.reconsider(true);
   }
 
@@ -220,7 +257,7 @@ export class Greenroom {
     return new SendQueue({
       clock: this.#environment.clock,
       backoff,
-      save: () => this.#shelf.saveSends(() => this.#queue.list()),
+      save: () => this.#store.saveSends(() => this.#queue.list()),
       attempt: (send) => this.#attempt(send),
       doubt: (problem) => this.#connection.doubt(problem),
       changed: (send) => this.#sendChanged(send),
@@ -241,17 +278,21 @@ export class Greenroom {
         websocket: new WebSocketTransport(base, http, environment),
         sse: new SseTransport(http, environment),
         'long-poll': new LongPollTransport(http, environment.clock),
-        poll: new PollTransport(http, this.#pace),
+        poll: new PollTransport(http, this.#pollInterval),
       },
       cursor: () => this.#feed.cursor,
-      watched: () => this.#watched,
-      isWanted: () => this.#pace.visibility !== 'closed' || this.#queue.isWaiting,
+      watched: () => this.#watching.asked,
+      watchRefused: () => this.#watching.refused(),
+      watch: (line) => this.#sayWatched(line),
+      isWanted: () => this.#pollInterval.visibility !== 'closed' || this.#queue.isWaiting,
       load: () => this.#load(),
       apply: (event) => this.#apply(event),
       moveTo: (cursor) => this.#moveTo(cursor),
       ephemeral: (event) => {
-        this.#company.apply(event);
-        this.#emitter.emit('company', event.thread_id);
+        // What was on its way when the page stopped watching would never be taken back.
+        if (!this.#watching.wished.includes(event.thread_id)) return;
+        this.#presence.apply(event);
+        this.#emitter.emit('presence', event.thread_id);
       },
       lost: () => this.#reset(null),
       opened: (line) => this.#opened(line),
@@ -281,10 +322,10 @@ export class Greenroom {
   async #restore(): Promise<void> {
     try {
       const user = this.#options.user ?? readClaims(await this.#tokens.get()).sub ?? '';
-      const { kept, sends } = await this.#shelf.open(user);
+      const { kept, sends } = await this.#store.open(user);
       if (kept) this.#feed.restore(kept);
       this.#queue.restore(sends);
-      this.#shelf.start();
+      this.#store.start();
     } catch (error) {
       this.#restored = null;
       throw error;
@@ -316,9 +357,10 @@ export class Greenroom {
     else this.#feed.apply(event);
     this.#acks.applied(event.cursor);
     const isGone = event.type === 'thread.changed' && !event.thread;
-    if (isGone) this.watch(this.#watched.filter((id) => id !== event.thread_id));
+    if (isGone) this.watch(this.#watching.wished.filter((id) => id !== event.thread_id));
     const clientId = event.type === 'message.new' && event.message?.client_id;
     if (clientId) this.#queue.settle(clientId, event.message as Message);
+    if (event.file) this.#emitter.emit('file', event.file);
     this.#emitter.emit('event', event);
   }
 
@@ -335,25 +377,49 @@ export class Greenroom {
   }
 
   #opened(line: Line): void {
-    if (this.#watched.length > 0) line.watch?.(this.#watched);
+    if (this.#watching.wished.length > 0) this.#sayWatched(line);
     this.#acks.use(line);
     this.#acks.applied(this.#feed.cursor);
     this.#queue.open();
+    if (!this.#limits) void this.#askLimits();
+  }
+
+  /** Nothing depends on the answer: the server checks its limits itself. The next connection asks
+   * again. */
+  async #askLimits(): Promise<void> {
+    try {
+      this.#limits = await this.rest.limits();
+    } catch {
+      return;
+    }
+    this.#emitter.emit('limits', this.#limits);
+    if (this.#watching.wished.length > this.#limits.watched_threads) this.#connection.rewatch();
+  }
+
+  /** One that got no answer ends with its connection. */
+  #sayWatched(line: Line): void {
+    line.watch?.(this.#watching.asked).then(
+      () => this.#watching.accepted(),
+      (error: unknown) => {
+        if (Problem.of(error).status !== 0) this.#watching.refused();
+      },
+    );
   }
 
   #left(): void {
     this.#queue.shut();
     this.#acks.use({});
     this.#typing.forgetAll();
-    for (const threadId of this.#company.clear()) this.#emitter.emit('company', threadId);
+    for (const threadId of this.#presence.clear()) this.#emitter.emit('presence', threadId);
   }
 
-  async #attempt({ clientId, threadId, body, replyTo }: Send): Promise<Message> {
+  async #attempt({ clientId, threadId, body, replyTo, files }: Send): Promise<Message> {
     const merger = this.#feed.merger();
-    const message = {
+    const message: NewMessage = {
       client_id: clientId,
       body,
       ...(replyTo === undefined ? {} : { reply_to: replyTo }),
+      ...(files ? { attachments: files.map(({ fileId = '' }) => ({ file_id: fileId })) } : {}),
     };
     try {
       const { line } = this.#connection;

@@ -1,8 +1,8 @@
 /** Keeps one transport running, and decides what follows when it ends. */
 
 import type { Backoff } from './backoff.js';
-import type { Ladder } from './choose.js';
-import { afterClose, RESTART_MS, TOO_MANY_FRAMES_MS } from './closing.js';
+import type { Ladder } from './transport_ladder.js';
+import { afterClose, RESTART_MS, TOO_MANY_FRAMES_MS, UNREADABLE_MS } from './close_codes.js';
 import { type Environment, Nap } from './environment.js';
 import type { Http } from './http.js';
 import { Problem } from './problem.js';
@@ -10,7 +10,7 @@ import type { Tokens } from './tokens.js';
 import { catchUp, endOfLastResort } from './transports/poll.js';
 import type { End, Line, Transport, TransportName } from './transports/transport.js';
 import type { EphemeralEvent, FeedEvent } from './types.js';
-import { Visit } from './visit.js';
+import { TransportRun } from './transport_run.js';
 
 /** `live`: pushed. `reconnecting`: the server may be well. `offline`: nothing answers. */
 export type ConnectionState = 'live' | 'polling' | 'reconnecting' | 'offline' | 'closed';
@@ -32,6 +32,9 @@ export interface ConnectionLinks {
   transports: Readonly<Record<TransportName, Transport>>;
   cursor(): string | null;
   watched(): readonly string[];
+  watchRefused(): void;
+  /** Says on this line what is watched. */
+  watch(line: Line): void;
   /** Whether anyone needs a connection just now. */
   isWanted(): boolean;
   /** Sees to it that there is a state to which events can be applied; may throw. */
@@ -59,7 +62,7 @@ export class Connection {
   readonly #links: ConnectionLinks;
   readonly #nap: Nap;
   #running: AbortController | null = null;
-  #visit: Visit | null = null;
+  #visit: TransportRun | null = null;
   #isResting = false;
   #waitsForPerson = false;
   #now: Connected = { state: 'closed', transport: null };
@@ -111,7 +114,7 @@ export class Connection {
   /** What is watched has changed. A stream is told so only when it opens. */
   rewatch(): void {
     const line = this.#visit?.line;
-    if (line?.watch) line.watch(this.#links.watched());
+    if (line?.watch) this.#links.watch(line);
     else if (this.#visit?.transport === 'sse') this.#visit.leave({ kind: 'again' });
   }
 
@@ -165,8 +168,8 @@ export class Connection {
     return visit.reason ?? end;
   }
 
-  #newVisit(transport: TransportName): Visit {
-    return new Visit(transport, {
+  #newVisit(transport: TransportName): TransportRun {
+    return new TransportRun(transport, {
       ...this.#links,
       clock: this.#links.environment.clock,
       opened: (visit) => this.#opened(visit),
@@ -176,7 +179,7 @@ export class Connection {
   }
 
   /** It did not open. A plain request tells whose fault that is, and brings what is new. */
-  async #judge(visit: Visit): Promise<End> {
+  async #judge(visit: TransportRun): Promise<End> {
     try {
       await catchUp(this.#links.http, visit);
       return { kind: 'unopened' };
@@ -185,14 +188,14 @@ export class Connection {
     }
   }
 
-  #opened(visit: Visit): void {
+  #opened(visit: TransportRun): void {
     this.#links.backoff.succeeded();
     this.#become(visit.transport === 'poll' ? 'polling' : 'live');
     this.#planRenewal(visit, this.#links.tokens.renewAtMs);
     this.#links.opened(visit.line);
   }
 
-  #proven(visit: Visit): void {
+  #proven(visit: TransportRun): void {
     const { ladder, environment } = this.#links;
     ladder.opened();
     if (ladder.climbAtMs === Infinity) return;
@@ -210,17 +213,16 @@ export class Connection {
   }
 
   /** A stream lives on with a fresh token before the one that opened it ends. */
-  #planRenewal(visit: Visit, renewAtMs: number): void {
+  #planRenewal(visit: TransportRun, renewAtMs: number): void {
     const { tokens, environment } = this.#links;
-    const { renew } = visit.line;
-    if (!renew || renewAtMs === Infinity) return;
+    if (!visit.line.renew || renewAtMs === Infinity) return;
     const waitMs = Math.max(SOONEST_RENEWAL_MS, renewAtMs - environment.clock.now());
     const later = (atMs: number): void => this.#planRenewal(visit, atMs);
     visit.after(Math.min(LONGEST_TIMER_MS, waitMs), () => {
       if (environment.clock.now() < renewAtMs) return later(renewAtMs);
       tokens
         .get()
-        .then((token) => renew.call(visit.line, token))
+        .then((token) => visit.line.renew?.(token))
         .then(
           () => later(tokens.renewAtMs),
           () => later(renewAtMs),
@@ -269,6 +271,11 @@ export class Connection {
         };
       case 'calm':
         return { waitMs: TOO_MANY_FRAMES_MS, atLeastMs: TOO_MANY_FRAMES_MS };
+      case 'mended':
+        return {
+          waitMs: Math.max(retryAfterMs, environment.random() * UNREADABLE_MS),
+          atLeastMs: retryAfterMs,
+        };
       case 'renew':
         tokens.drop();
         return { waitMs: backoff.failed(retryAfterMs), atLeastMs: retryAfterMs };

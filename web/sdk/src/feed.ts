@@ -12,7 +12,15 @@ import {
   type State,
   withForms,
 } from './state.js';
-import type { Card, FeedEvent, InboxPage, Message, MessagesPage, ThreadItem } from './types.js';
+import type {
+  Card,
+  FeedEvent,
+  InboxPage,
+  Message,
+  MessagesPage,
+  StoredFile,
+  ThreadItem,
+} from './types.js';
 
 export interface FeedLinks {
   keep(kept: Kept): void;
@@ -101,6 +109,15 @@ export class Feed {
     for (const flight of this.#flights) flight.events.push(event);
     this.#cursor = event.cursor;
     this.#become(applyEvent(this.#state, event), event.thread_id ?? null);
+  }
+
+  /** A file as it is now, by the answer to a request. */
+  learn(file: StoredFile): void {
+    const { thread_id } = file;
+    if (!thread_id || !this.#state.threads.has(thread_id)) return;
+    const event = { type: 'file.changed', cursor: '', at: '', thread_id, file } as const;
+    for (const flight of this.#flights) flight.events.push(event);
+    this.#become(applyEvent(this.#state, event), thread_id);
   }
 
   /** The server's word that everything up to here was told. */

@@ -80,7 +80,7 @@ export function queryText(query: object = {}): string {
 }
 
 async function readProblem(answer: Response, nowMs: number): Promise<Problem> {
-  const said: Partial<ProblemDocument> = await answer.json().catch(() => ({}));
+  const said = (await answer.json().catch(() => ({}))) as Partial<ProblemDocument>;
   const status = answer.status;
   const document = {
     code: `HTTP_${status}`,

@@ -6,22 +6,29 @@ export interface components {
     schemas: {
         /**
          * Acknowledged
-         * @description Everything up to this cursor has arrived.
+         * @description The client has received everything up to this cursor.
          */
         Acknowledged: {
             cursor: string;
         };
         /**
-         * ActionsTab
-         * @description Open cards, the oldest first, each with what you can do.
+         * Actions
+         * @description Open cards, the oldest first, each with the actions that you can take.
          */
-        ActionsTab: {
+        Actions: {
             cards: components["schemas"]["CardView"][];
+        };
+        /** ActionsTab */
+        ActionsTab: {
+            data: components["schemas"]["Actions"];
             /**
              * @default actions
              * @enum {unknown}
              */
             tab: "actions";
+            updated_at?: null;
+            updated_by?: null;
+            version?: null;
         };
         /** AmendmentView */
         AmendmentView: {
@@ -32,14 +39,68 @@ export interface components {
             items: Record<string, unknown>[];
             /** @enum {unknown} */
             kind: "expense" | "extras" | "overtime";
+            receipt?: components["schemas"]["FileView"] | null;
             /** @enum {unknown} */
             state: "booked" | "failed" | "paid" | "pending" | "void";
             title: string;
+        };
+        /**
+         * AttachmentsView
+         * @description `next_cursor` is for `GET /v1/threads/{id}/files`.
+         */
+        AttachmentsView: {
+            items: components["schemas"]["FileView"][];
+            next_cursor: string | null;
+        };
+        /**
+         * AttachmentView
+         * @description A file of a message: `kind` is `preview` for a stored file. `thumb` is the address of the
+         *         smallest rendition that the viewer may see.
+         */
+        AttachmentView: {
+            bytes: number;
+            file: components["schemas"]["FileView"];
+            file_id: string;
+            height: number | null;
+            /** @enum {unknown} */
+            kind: "manifest" | "preview";
+            mime: string;
+            name: string;
+            sha256: string | null;
+            thumb: string | null;
+            width: number | null;
+        };
+        /** BlocksAnswer */
+        BlocksAnswer: {
+            items: components["schemas"]["BlockView"][];
+            next_cursor: string | null;
+        };
+        /**
+         * BlockView
+         * @description A user whom you have blocked.
+         */
+        BlockView: {
+            avatar_url: string | null;
+            created_at: string;
+            display_name: string;
+            user_id: string;
         };
         /** BookingAndThread */
         BookingAndThread: {
             booking: components["schemas"]["BookingView"];
             thread: components["schemas"]["ThreadView"] | null;
+        };
+        /** BookingOnly */
+        BookingOnly: {
+            booking: components["schemas"]["BookingView"];
+        };
+        /**
+         * BookingRefView
+         * @description A booking of the thread: its group, or one of its legs.
+         */
+        BookingRefView: {
+            group_id: string | null;
+            leg_id: string | null;
         };
         /** BookingView */
         BookingView: {
@@ -52,28 +113,33 @@ export interface components {
             legs: components["schemas"]["LegView"][];
             /** @enum {unknown} */
             state: "cancelled" | "confirmed" | "confirming" | "proposed";
+            sums: components["schemas"]["SumsView"];
             thread_id: string | null;
             total: components["schemas"]["MoneyView"];
             updated_at: string;
         };
+        /** CalendarOnly */
+        CalendarOnly: {
+            calendar: components["schemas"]["CalendarView"];
+        };
         /**
-         * CalendarAddress
-         * @description A secret address: whoever has it sees your bookings' times and titles.
+         * CalendarView
+         * @description `url` is secret: everybody who has it sees the times and titles of your bookings.
          */
-        CalendarAddress: {
+        CalendarView: {
             url: string;
         };
         /**
          * Cancellation
-         * @description `by`: on whose behalf. The buyer gets back what the policy says; for the seller, and where
-         *         nobody is named, everything is given back.
+         * @description `by`: who cancels. For the buyer the refund follows the policy; for the seller, or if nobody
+         *         is named, everything is refunded.
          */
         Cancellation: {
             by?: ("buyer" | "seller") | null;
         };
         /**
          * CardActionView
-         * @description Something that the viewer can do with a card now; `input` says what it takes besides.
+         * @description An action that the viewer can take on a card now. `input` is the JSON Schema of its input.
          */
         CardActionView: {
             action: string;
@@ -92,6 +158,14 @@ export interface components {
             card: components["schemas"]["CardView"];
             message: components["schemas"]["MessageView"];
         };
+        /**
+         * CardOfferView
+         * @description A type of card that you can create here now. `leg_ids`: the legs that it can be about.
+         */
+        CardOfferView: {
+            leg_ids: string[];
+            type: string;
+        };
         /** CardOnly */
         CardOnly: {
             card: components["schemas"]["CardView"];
@@ -101,13 +175,20 @@ export interface components {
             card: components["schemas"]["CardView"];
             history: components["schemas"]["HistoryView"][];
         };
-        /** CardTypeView */
+        /**
+         * CardTypeView
+         * @description `outlives`: the ends of a leg after which such cards can be created and stay open; after
+         *         other ends they are closed, in a state that says why. `create_rules`: what else must hold.
+         */
         CardTypeView: {
             create: string[];
+            create_rules: string[];
             document: boolean;
             erases_payload: boolean;
             initial: string;
+            menu: components["schemas"]["MenuView"];
             needs_leg: boolean;
+            outlives: ("cancelled" | "completed" | "disputed")[];
             payload: Record<string, unknown>;
             states: components["schemas"]["StateView"][];
             threads: string[];
@@ -118,7 +199,8 @@ export interface components {
         };
         /**
          * CardView
-         * @description A card as it is now. `message_id` is null while its message is on its way to the thread.
+         * @description A card as it is now. `message_id` is null until its message is in the thread. `files` has
+         *         the files that it shows, as the viewer may see them.
          */
         CardView: {
             answers_card: string | null;
@@ -127,6 +209,7 @@ export interface components {
             created_at: string;
             created_by: string;
             expires_at: string | null;
+            files?: components["schemas"]["FileView"][] | null;
             group_id: string | null;
             id: string;
             labels?: components["schemas"]["CardLabels"] | null;
@@ -145,8 +228,22 @@ export interface components {
         };
         /** CatalogueView */
         CatalogueView: {
+            items: components["schemas"]["CardTypeView"][];
             locale: string;
-            types: components["schemas"]["CardTypeView"][];
+        };
+        /**
+         * ContactPreferences
+         * @description Who may write to you first. A later version adds choices.
+         */
+        ContactPreferences: Record<string, unknown>;
+        /**
+         * DeliveryView
+         * @description A `deliverable` card that shows a manifest.
+         */
+        DeliveryView: {
+            card_id: string;
+            message_id: string | null;
+            state: string;
         };
         /** DepositView */
         DepositView: {
@@ -155,18 +252,61 @@ export interface components {
             id: string | null;
             state: ("captured" | "failed" | "held" | "pending" | "released") | "none";
         };
+        /** DeskFileOnly */
+        DeskFileOnly: {
+            file: components["schemas"]["DeskFileView"];
+        };
+        /** DeskFilesAnswer */
+        DeskFilesAnswer: {
+            items: components["schemas"]["DeskFileView"][];
+            next_cursor: string | null;
+        };
+        /**
+         * DeskFileView
+         * @description A file as operators see it.
+         */
+        DeskFileView: {
+            band: number | null;
+            bytes: number;
+            created_at: string;
+            id: string;
+            /** @enum {unknown} */
+            media: "audio" | "image" | "other" | "pdf" | "video";
+            mime: string;
+            name: string;
+            owner_id: string;
+            reason: string | null;
+            sha256: string | null;
+            /** @enum {unknown} */
+            state: "expired" | "processing" | "quarantined" | "ready" | "refused" | "uploading";
+            thread_id: string | null;
+        };
+        /**
+         * DeskReason
+         * @description Why; it is recorded with your id.
+         */
+        DeskReason: {
+            reason: string;
+        };
+        /** Docs */
+        Docs: {
+            documents: components["schemas"]["DocumentRowView"][];
+        };
         /** DocsTab */
         DocsTab: {
-            documents: components["schemas"]["DocumentRowView"][];
+            data: components["schemas"]["Docs"];
             /**
              * @default docs
              * @enum {unknown}
              */
             tab: "docs";
+            updated_at?: null;
+            updated_by?: null;
+            version?: null;
         };
         /**
          * DocumentDraft
-         * @description `sha256` is of the file; the signers are parties of the booking.
+         * @description `sha256` is the hash of the file. The signers must be parties of the booking.
          */
         DocumentDraft: {
             bytes?: number | null;
@@ -177,10 +317,14 @@ export interface components {
             title: string;
             url?: string | null;
         };
+        /** DocumentOnly */
+        DocumentOnly: {
+            document: components["schemas"]["DocumentView"];
+        };
         /**
          * DocumentRowView
-         * @description `card_id`: the open `sign` card of it; `can_ask`: there is none and someone has yet to
-         *         sign, so that a party may make one.
+         * @description `card_id`: its open `sign` card. `can_ask`: there is none and a signature is missing, so that
+         *         a party may create one.
          */
         DocumentRowView: {
             bytes: number | null;
@@ -219,11 +363,13 @@ export interface components {
          * EventType
          * @enum {unknown}
          */
-        EventType: "card.changed" | "inbox.changed" | "message.deleted" | "message.edited" | "message.new" | "receipt" | "reset" | "thread.changed";
+        EventType: "card.changed" | "file.changed" | "inbox.changed" | "message.deleted" | "message.edited" | "message.new" | "receipt" | "reset" | "thread.changed";
         /**
          * EventView
-         * @description One change. What changed stands under its own noun, whole, as the viewer may see it now: of
-         *         `card.changed` the card, whose `message_id` names the message that shows it.
+         * @description One change. The field named after what changed has its complete current value, as the viewer
+         *         may see it. For `card.changed` that is `card`, whose `message_id` is the message that shows it.
+         *         For `file.changed` it is `file`, and `message_id` is the message that shows it; without one, the
+         *         file is the viewer's own and not sent yet.
          *
          *         `thread.changed` without a `thread` means that the viewer is no longer in it.
          */
@@ -231,31 +377,132 @@ export interface components {
             at: string;
             card?: components["schemas"]["CardView"] | null;
             cursor: string;
+            file?: components["schemas"]["FileView"] | null;
             inbox?: components["schemas"]["InboxView"] | null;
             message?: components["schemas"]["MessageView"] | null;
+            message_id?: string | null;
             receipt?: components["schemas"]["ReceiptView"] | null;
             thread?: components["schemas"]["ThreadView"] | null;
             thread_id?: string | null;
             type: components["schemas"]["EventType"];
         };
         /**
-         * ExpensesTab
-         * @description Money of the thread's booking, from the ledger; null and empty before there is one.
+         * Expenses
+         * @description The money of the thread's booking. `sums` is null and `legs` is empty if there is none.
          */
-        ExpensesTab: {
+        Expenses: {
             legs: components["schemas"]["LegExpensesView"][];
-            sums: components["schemas"]["SumView"] | null;
+            sums: components["schemas"]["SumsView"] | null;
+        };
+        /** ExpensesTab */
+        ExpensesTab: {
+            data: components["schemas"]["Expenses"];
             /**
              * @default expenses
              * @enum {unknown}
              */
             tab: "expenses";
+            updated_at?: null;
+            updated_by?: null;
+            version?: null;
         };
-        /** FirstMessage */
+        /**
+         * FileEdit
+         * @description `alt` describes the picture for people who do not see it; null or empty removes it.
+         */
+        FileEdit: {
+            alt: string | null;
+        };
+        /** FileOnly */
+        FileOnly: {
+            file: components["schemas"]["FileView"];
+        };
+        /** FilesAnswer */
+        FilesAnswer: {
+            items: components["schemas"]["FileView"][];
+            next_cursor: string | null;
+        };
+        /**
+         * FilesData
+         * @description The newest 20 of `proofs` and of `finals`, and the first page of the files that were sent
+         *         with messages; the newest first. Each file as you may see it.
+         */
+        FilesData: {
+            attachments: components["schemas"]["AttachmentsView"];
+            finals: components["schemas"]["FinalsView"][];
+            proofs: components["schemas"]["ProofsView"][];
+        };
+        /** FilesTab */
+        FilesTab: {
+            data: components["schemas"]["FilesData"];
+            /**
+             * @default files
+             * @enum {unknown}
+             */
+            tab: "files";
+            updated_at?: null;
+            updated_by?: null;
+            version?: null;
+        };
+        /**
+         * FileSummaryView
+         * @description The files of a message: how many, and of which kind; `other` if of several kinds.
+         */
+        FileSummaryView: {
+            count: number;
+            /** @enum {unknown} */
+            media: "audio" | "image" | "other" | "pdf" | "video";
+        };
+        /**
+         * FileView
+         * @description A file as the viewer may see it now.
+         *
+         *         `reason` says why a file was refused or quarantined; only its owner gets one. `visibility` is
+         *         what Safe-Mode allows: `blurred` has the blurred rendition only, `hidden` has none. `can_reveal`
+         *         says that `POST /v1/files/{id}/reveal` would show it.
+         */
+        FileView: {
+            alt: string | null;
+            band: number | null;
+            bytes: number;
+            can_reveal: boolean;
+            created_at: string;
+            duration_ms: number | null;
+            expires_at: string | null;
+            height: number | null;
+            id: string;
+            /** @enum {unknown} */
+            media: "audio" | "image" | "other" | "pdf" | "video";
+            mime: string;
+            name: string;
+            owner_id: string;
+            peaks: number[] | null;
+            reason: string | null;
+            renditions: components["schemas"]["RenditionView"][];
+            sha256: string | null;
+            /** @enum {unknown} */
+            state: "expired" | "processing" | "quarantined" | "ready" | "refused" | "uploading";
+            thread_id: string | null;
+            /** @enum {unknown} */
+            visibility: "blurred" | "clear" | "hidden";
+            width: number | null;
+        };
+        /**
+         * FinalsView
+         * @description A manifest, and the cards that deliver it, the newest first.
+         */
+        FinalsView: {
+            cards: components["schemas"]["DeliveryView"][];
+            manifest: components["schemas"]["ManifestView"];
+        };
+        /**
+         * FirstMessage
+         * @description Without files, which are uploaded for a thread that exists: send them next.
+         */
         FirstMessage: {
-            /** @description At most 2000 characters; a subset of Markdown. Never cut: refused. */
+            /** @description At most `body_characters` of `GET /v1/limits`; a subset of Markdown. Never cut: refused. */
             body: string;
-            /** @description Your own id for this send, 1–64 characters; a repeat returns the first. */
+            /** @description Your own id for this send, at most `client_id_characters` of `GET /v1/limits`; a repeat returns the first. */
             client_id: string;
         };
         /** Health */
@@ -264,7 +511,7 @@ export interface components {
         };
         /**
          * HistoryView
-         * @description One transition; the first has no `from`. `actor` is null where the server acted.
+         * @description One transition; the first has no `from`. `actor` is null if the server acted.
          */
         HistoryView: {
             act: string;
@@ -284,7 +531,8 @@ export interface components {
         };
         /**
          * InboxCounts
-         * @description Threads with something unread, per folder.
+         * @description Threads with something unread, per folder; `action` counts those where something waits for
+         *         you, whether or not you have read it.
          */
         InboxCounts: {
             action: number;
@@ -297,7 +545,8 @@ export interface components {
         };
         /**
          * InboxEdit
-         * @description What is left out stays. `muted_until` takes a time in UTC, or null for none.
+         * @description Fields that are left out stay as they are. `muted_until` takes a time up to the year 9999, or
+         *         null to unmute.
          */
         InboxEdit: {
             archived?: boolean;
@@ -315,6 +564,7 @@ export interface components {
          */
         InboxView: {
             badges: ("action" | "booking" | "muted")[];
+            has_files: boolean;
             last_message: components["schemas"]["LastMessageView"] | null;
             last_message_at: string | null;
             last_read: components["schemas"]["ReadMarkView"] | null;
@@ -330,6 +580,10 @@ export interface components {
             thread_id: string;
             unread_count: number;
         };
+        /** JobOnly */
+        JobOnly: {
+            job: components["schemas"]["JobView"];
+        };
         /**
          * JobParticipants
          * @description The only people who may talk in this job.
@@ -342,12 +596,16 @@ export interface components {
             job_id: string;
             participants: string[];
         };
-        /** LastMessageView */
+        /**
+         * LastMessageView
+         * @description `preview` is empty for files without a caption: clients say what `files` has.
+         */
         LastMessageView: {
             author_id: string | null;
             card_type?: string | null;
             created_at: string;
             deleted_at: string | null;
+            files?: components["schemas"]["FileSummaryView"] | null;
             id: string;
             /** @enum {unknown} */
             kind: "asset" | "card" | "system" | "text";
@@ -372,11 +630,12 @@ export interface components {
             leg_id: string;
             /** @enum {unknown} */
             payout: "failed" | "held" | "none" | "paid" | "queued";
+            price: components["schemas"]["MoneyView"];
             receipts: components["schemas"]["MoneyReceiptView"][];
             refunds: components["schemas"]["RefundView"][];
             /** @enum {unknown} */
             state: "cancelled" | "completed" | "confirmed" | "disputed" | "in_progress" | "proposed";
-            sums: components["schemas"]["SumView"];
+            sums: components["schemas"]["SumsView"];
             title: string;
         };
         /** LegView */
@@ -395,9 +654,89 @@ export interface components {
             start: string;
             /** @enum {unknown} */
             state: "cancelled" | "completed" | "confirmed" | "disputed" | "in_progress" | "proposed";
+            sums: components["schemas"]["SumsView"];
             timezone: string;
             title: string;
             version: number;
+        };
+        /** LimitsOnly */
+        LimitsOnly: {
+            limits: components["schemas"]["LimitsView"];
+        };
+        /** LimitsView */
+        LimitsView: {
+            /** @description Longest description of a file, in characters. */
+            alt_characters: number;
+            /** @description Most files of one message. */
+            attachments: number;
+            /** @description Longest message, in characters. */
+            body_characters: number;
+            /** @description Cards that one person may make or act on per minute. */
+            cards_per_minute: number;
+            /** @description Longest `client_id` of a send, in characters. */
+            client_id_characters: number;
+            /** @description Most people in a thread that still shows who has received a message. */
+            delivery_shown_participants: number;
+            /** @description Seconds in which a message can be edited. */
+            edit_window_s: number;
+            /** @description Largest file, in bytes. */
+            file_bytes: number;
+            /** @description Longest name of a file, in characters; longer ones are shortened. */
+            file_name_characters: number;
+            /** @description Largest frame that a WebSocket client may send, in bytes. */
+            frame_bytes: number;
+            /** @description Seconds' worth of frames that a WebSocket client may send at once. */
+            frames_ahead_s: number;
+            /** @description Frames that a WebSocket client may send per second. */
+            frames_per_s: number;
+            /** @description Longest `Idempotency-Key`, in characters. */
+            idempotency_key_characters: number;
+            /** @description Most pixels of a picture. */
+            image_pixels: number;
+            /** @description Longest side of a picture, in pixels. */
+            image_side: number;
+            /** @description Longest `role_context`, `job_id`, `group_id` or `leg_id`, in characters. */
+            label_characters: number;
+            /** @description Longest `listing_key` of a thread, in characters. */
+            listing_key_characters: number;
+            /** @description Most messages of one answer. */
+            messages_page: number;
+            /** @description Most open cards in a thread. */
+            open_cards: number;
+            /** @description Most items of any other list in one answer. */
+            page: number;
+            /** @description Bytes of each part of an upload but the last. */
+            part_bytes: number;
+            /** @description Most people in a thread. */
+            participants: number;
+            /** @description Largest body of a request, in bytes. */
+            request_bytes: number;
+            /** @description Longest text to search the inbox for, in characters. */
+            search_characters: number;
+            /** @description Messages that one person may send per minute. */
+            sends_per_minute: number;
+            /** @description Conversations that an unverified person may start per day. */
+            starts_per_day: number;
+            /** @description Conversations that an unverified person may start per hour. */
+            starts_per_hour: number;
+            /** @description Most open streams of one person; the oldest is closed for a new one. */
+            streams_per_user: number;
+            /** @description Longest subject of a thread, in characters. */
+            subject_characters: number;
+            /** @description Longest `wait` of a long-poll, in seconds. */
+            sync_wait_s: number;
+            /** @description Seconds after which somebody no longer types. */
+            typing_s: number;
+            /** @description Conversations that a verified person may start per day. */
+            verified_starts_per_day: number;
+            /** @description Conversations that a verified person may start per hour. */
+            verified_starts_per_hour: number;
+            /** @description Longest video, in seconds. */
+            video_s: number;
+            /** @description Longest voice note, in seconds. */
+            voice_s: number;
+            /** @description Most threads that a stream watches for typing and presence. */
+            watched_threads: number;
         };
         /** ManifestItem */
         ManifestItem: {
@@ -408,9 +747,18 @@ export interface components {
             /** @description https, of a public host, at most 2048 characters. */
             url: string;
         };
+        /** ManifestList */
+        ManifestList: {
+            items: components["schemas"]["ManifestView"][];
+            next_cursor: string | null;
+        };
+        /** ManifestOnly */
+        ManifestOnly: {
+            manifest: components["schemas"]["ManifestView"];
+        };
         /**
          * ManifestView
-         * @description `sha256` is of `items` as JSON with sorted names and without spaces.
+         * @description `sha256` is the hash of `items` as JSON with sorted names and without spaces.
          */
         ManifestView: {
             booking_id: string | null;
@@ -422,10 +770,26 @@ export interface components {
             sha256: string;
             thread_id: string;
         };
+        /**
+         * MenuView
+         * @description How to present the type in a list of cards to create: `offer` is the label, `about` explains
+         *         it, and `likely` names the states of a booking in which it should be among the first.
+         */
+        MenuView: {
+            about: string;
+            /** @enum {unknown} */
+            group: "delivery" | "money" | "other" | "problems" | "time";
+            likely: ("cancelled" | "completed" | "confirmed" | "disputed" | "in_progress" | "proposed" | "unbooked")[];
+            offer: string;
+        };
         /** MessageEdit */
         MessageEdit: {
-            /** @description At most 2000 characters; a subset of Markdown. Never cut: refused. */
+            /** @description At most `body_characters` of `GET /v1/limits`; a subset of Markdown. Never cut: refused. */
             body: string;
+        };
+        /** MessageOnly */
+        MessageOnly: {
+            message: components["schemas"]["MessageView"];
         };
         /** MessagesAnswer */
         MessagesAnswer: {
@@ -435,11 +799,13 @@ export interface components {
         };
         /**
          * MessageView
-         * @description A message. `client_id` is there for its author only. A deleted one keeps its place, empty.
+         * @description A message. Only its author sees `client_id`. A deleted message keeps its place, with an empty
+         *         body and without its files.
          *
-         *         A card is decided before its message is in the thread: until then `id` and `seq` are null.
+         *         A card can be accepted before its message is in the thread: until then `id` and `seq` are null.
          */
         MessageView: {
+            attachments: components["schemas"]["AttachmentView"][];
             author_id: string | null;
             body: string;
             body_html: string;
@@ -458,13 +824,15 @@ export interface components {
         };
         /**
          * MoneyReceiptView
-         * @description Where money moved: ours and the payment provider's own number of it.
+         * @description A movement of money, with its id here (`entry_id`, `payment_id`) and at the payment provider
+         *         (`provider_id`). `is_undo`: as in a refund.
          */
         MoneyReceiptView: {
             amount: components["schemas"]["MoneyView"];
             at: string;
             card_id: string | null;
             entry_id: string;
+            is_undo: boolean;
             /** @enum {unknown} */
             kind: "capture" | "charge" | "hold" | "payout.paid" | "payout.released" | "payout.returned" | "refund" | "release";
             payment_id: string | null;
@@ -475,6 +843,11 @@ export interface components {
             amount_cents: number;
             currency: string;
         };
+        /** NewAttachment */
+        NewAttachment: {
+            /** @description A completed upload of yours for this thread. */
+            file_id: string;
+        };
         /** NewBlock */
         NewBlock: {
             user_id: string;
@@ -482,7 +855,7 @@ export interface components {
         /**
          * NewBooking
          * @description Without `thread_id` a thread of the buyer with the sellers is opened. Without `cancellation`
-         *         the server's own policy counts.
+         *         the server's default policy applies.
          */
         NewBooking: {
             buyer: string;
@@ -494,7 +867,7 @@ export interface components {
         };
         /**
          * NewCard
-         * @description `payload` is as the type's schema in the catalogue says; totals are computed here.
+         * @description `payload` must match the type's schema in the catalogue. The server computes the totals.
          */
         NewCard: {
             payload: Record<string, unknown>;
@@ -526,8 +899,8 @@ export interface components {
         };
         /**
          * NewManifest
-         * @description 1 to 500 files that lie elsewhere; they are never fetched. `leg_id` where the project has
-         *         several legs.
+         * @description 1 to 500 files that are stored elsewhere; the server never fetches them. `leg_id` is needed
+         *         if the project has several legs.
          */
         NewManifest: {
             items: components["schemas"]["ManifestItem"][];
@@ -535,12 +908,21 @@ export interface components {
         };
         /**
          * NewMessage
-         * @description `client_id` is the sender's own id for this send: a repeat returns the first message.
+         * @description `client_id` is the sender's own id for this send: a repeat returns the first message. `body`
+         *         may be empty or left out when there are `attachments`.
          */
         NewMessage: {
-            /** @description At most 2000 characters; a subset of Markdown. Never cut: refused. */
+            /**
+             * @description At most `attachments` of `GET /v1/limits`.
+             * @default []
+             */
+            attachments: components["schemas"]["NewAttachment"][];
+            /**
+             * @description At most `body_characters` of `GET /v1/limits`; a subset of Markdown. Never cut: refused.
+             * @default
+             */
             body: string;
-            /** @description Your own id for this send, 1–64 characters; a repeat returns the first. */
+            /** @description Your own id for this send, at most `client_id_characters` of `GET /v1/limits`; a repeat returns the first. */
             client_id: string;
             reply_to?: string | null;
         };
@@ -552,24 +934,63 @@ export interface components {
         };
         /**
          * NewThread
-         * @description `to` is one user id or several.
+         * @description `to` is one user id or several. `listing_key` is allowed with one recipient: your
+         *         marketplace's own key of what this is about. If the opener already started a
+         *         thread with this person under the same key and both are still in it, the message is added to
+         *         that thread and the other fields are ignored.
          */
         NewThread: {
             first_message: components["schemas"]["FirstMessage"];
             job_id?: string | null;
             /** @enum {unknown} */
             kind: "inquiry" | "invite";
+            listing_key?: string | null;
             role_context?: string | null;
             subject?: string | null;
             to: string | string[];
         };
         /**
+         * NewUpload
+         * @description The file that will be uploaded. `parts` splits it into parts of `part_bytes`, which can be
+         *         sent and repeated one by one. `watermark` is a text across the previews of a proof.
+         */
+        NewUpload: {
+            /** @description At most `file_bytes` of `GET /v1/limits`. */
+            bytes: number;
+            /** @description A type such as image/jpeg. */
+            mime: string;
+            name: string;
+            /** @default false */
+            parts: boolean;
+            /**
+             * @default attachment
+             * @enum {unknown}
+             */
+            purpose: "attachment" | "moodboard" | "proof" | "receipt" | "voice";
+            /** @description In hexadecimal; checked when the upload is completed. */
+            sha256?: string | null;
+            thread_id: string;
+            watermark?: string | null;
+        };
+        /**
+         * NotifyPreferences
+         * @description What you are notified of. A later version adds choices.
+         */
+        NotifyPreferences: Record<string, unknown>;
+        /** PanelOnly */
+        PanelOnly: {
+            panel: components["schemas"]["PanelView"];
+        };
+        /**
          * PanelView
-         * @description What the panel opens with. `leg_id`: the leg that the thread is about, where it is about one.
-         *         `timers`: what is still to come, the next first.
+         * @description The overview of the panel. `leg_id`: the leg that the thread is about, if it is one.
+         *         `timers`: coming deadlines, the next first. `can_make`: the cards that you can create now.
+         *         `earlier`: at most 20 earlier bookings of the thread that were confirmed, the newest first.
          */
         PanelView: {
             booking: components["schemas"]["BookingView"] | null;
+            can_make: components["schemas"]["CardOfferView"][];
+            earlier: components["schemas"]["BookingView"][];
             leg_id: string | null;
             tabs: components["schemas"]["TabView"][];
             timers: components["schemas"]["UpcomingView"][];
@@ -587,6 +1008,49 @@ export interface components {
             status: "active" | "blocked" | "left";
             user_id: string;
         };
+        /**
+         * PartView
+         * @description A part of an upload: make exactly this request with its bytes, unless it is `received`.
+         */
+        PartView: {
+            bytes: number;
+            headers: {
+                [key: string]: string;
+            };
+            method: string;
+            number: number;
+            received: boolean;
+            url: string;
+        };
+        /** PaymentList */
+        PaymentList: {
+            items: components["schemas"]["PaymentView"][];
+            next_cursor: string | null;
+        };
+        /** PaymentOnly */
+        PaymentOnly: {
+            payment: components["schemas"]["PaymentView"];
+        };
+        /**
+         * PaymentView
+         * @description `again`: the id of the payment that repeats this one after it failed.
+         */
+        PaymentView: {
+            account: string;
+            again: string | null;
+            amount: components["schemas"]["MoneyView"];
+            booking_id: string;
+            card_id: string | null;
+            created_at: string;
+            failure_code: string | null;
+            id: string;
+            leg_id: string | null;
+            /** @enum {unknown} */
+            operation: "capture" | "charge" | "hold" | "payout" | "refund" | "release";
+            /** @enum {unknown} */
+            state: "failed" | "queued" | "succeeded";
+            updated_at: string;
+        };
         /** PersonPresence */
         PersonPresence: {
             online: boolean;
@@ -594,8 +1058,41 @@ export interface components {
             user_id: string;
         };
         /**
+         * PreferenceChanges
+         * @description What to change; a field left out keeps its value.
+         */
+        PreferenceChanges: {
+            contact?: components["schemas"]["ContactPreferences"];
+            notify?: components["schemas"]["NotifyPreferences"];
+            safe_mode?: boolean;
+            telemetry?: boolean;
+        };
+        /**
+         * Preferences
+         * @description What a person has chosen for themselves. `safe_mode` blurs or hides pictures that are not
+         *         safe for everybody; `telemetry` allows measurements of how the app is used.
+         */
+        Preferences: {
+            /** @default {} */
+            contact: components["schemas"]["ContactPreferences"];
+            /** @default {} */
+            notify: components["schemas"]["NotifyPreferences"];
+            /** @default true */
+            safe_mode: boolean;
+            /** @default true */
+            telemetry: boolean;
+        };
+        /** PreferencesEdit */
+        PreferencesEdit: {
+            preferences: components["schemas"]["PreferenceChanges"];
+        };
+        /** PreferencesOnly */
+        PreferencesOnly: {
+            preferences: components["schemas"]["Preferences"];
+        };
+        /**
          * PresenceAnswer
-         * @description Everybody else in the thread, by user id.
+         * @description All other participants of the thread, ordered by user id.
          */
         PresenceAnswer: {
             items: components["schemas"]["PersonPresence"][];
@@ -606,7 +1103,7 @@ export interface components {
          */
         Problem: {
             /** @enum {string} */
-            code: "ACTION_CONFLICT" | "ACTION_INVALID_STATE" | "ACTION_STALE_VERSION" | "CARD_EXPIRED" | "CARD_INVALID" | "EDIT_WINDOW_CLOSED" | "FORBIDDEN" | "IDEMPOTENCY_MISMATCH" | "INTERNAL" | "INVALID_REQUEST" | "MSG_BLOCKED_BY_USER" | "MSG_EMPTY" | "MSG_TOO_LONG" | "NOT_FOUND" | "NOT_IMPLEMENTED" | "PAYLOAD_TOO_LARGE" | "RATE_LIMITED" | "THREAD_LOCKED" | "THREAD_NOT_FOUND" | "UNAUTHENTICATED" | "UNAVAILABLE" | "UNSUPPORTED_TYPE" | "USER_NOT_FOUND";
+            code: "ACTION_CONFLICT" | "ACTION_INVALID_STATE" | "ACTION_STALE_VERSION" | "ATTACHMENT_TOO_LARGE" | "CARD_EXPIRED" | "CARD_INVALID" | "EDIT_WINDOW_CLOSED" | "FORBIDDEN" | "IDEMPOTENCY_MISMATCH" | "INTERNAL" | "INVALID_REQUEST" | "MSG_BLOCKED_BY_USER" | "MSG_EMPTY" | "MSG_TOO_LONG" | "NOT_FOUND" | "NOT_IMPLEMENTED" | "PAYLOAD_TOO_LARGE" | "RATE_LIMITED" | "SAFE_MODE_BLOCKED" | "THREAD_LOCKED" | "THREAD_NOT_FOUND" | "UNAUTHENTICATED" | "UNAVAILABLE" | "UNSUPPORTED_TYPE" | "UPLOAD_QUARANTINED" | "USER_NOT_FOUND";
             corr_id: string;
             detail: string;
             hint: string;
@@ -625,8 +1122,26 @@ export interface components {
             leg_id?: string | null;
         };
         /**
+         * ProofsView
+         * @description The pictures of a `proofs` card in its present round. `selections` are the ids of those that
+         *         the buyer has chosen.
+         */
+        ProofsView: {
+            card_id: string;
+            created_at: string;
+            created_by: string;
+            expires_at: string | null;
+            files: components["schemas"]["FileView"][];
+            leg_id: string | null;
+            message_id: string | null;
+            round: number;
+            selections: string[];
+            state: string;
+            updated_at: string;
+        };
+        /**
          * ProviderEvent
-         * @description Fields that are not known here are passed over: providers add some.
+         * @description Unknown fields are ignored, because providers add some.
          */
         ProviderEvent: {
             id: string;
@@ -641,6 +1156,21 @@ export interface components {
             key: string;
             /** @enum {unknown} */
             status: "failed" | "pending" | "succeeded";
+        };
+        /** PublicUserOnly */
+        PublicUserOnly: {
+            user: components["schemas"]["PublicUserView"];
+        };
+        /**
+         * PublicUserView
+         * @description What everybody with a token may know of a person.
+         */
+        PublicUserView: {
+            avatar_url: string | null;
+            display_name: string;
+            roles: string[];
+            user_id: string;
+            verified: boolean;
         };
         /**
          * QuoteView
@@ -670,14 +1200,31 @@ export interface components {
             seq: number;
             user_id: string;
         };
-        /** RefundView */
+        /**
+         * RefundView
+         * @description `is_undo`: it undoes a payment, for example of a booking that was not confirmed. It counts
+         *         neither in `paid` nor in `refunded`.
+         */
         RefundView: {
             amount: components["schemas"]["MoneyView"];
             card_id: string | null;
             created_at: string;
             id: string;
+            is_undo: boolean;
             /** @enum {unknown} */
             state: "failed" | "queued" | "refunded";
+        };
+        /**
+         * RenditionView
+         * @description One form of a file that the viewer may fetch now. The address lives for some minutes.
+         */
+        RenditionView: {
+            height?: number | null;
+            /** @enum {unknown} */
+            kind: "blurred" | "original" | "poster" | "preview" | "thumb";
+            mime: string;
+            url: string;
+            width?: number | null;
         };
         /** SamplePeople */
         SamplePeople: {
@@ -713,8 +1260,8 @@ export interface components {
         };
         /**
          * SimpleConversation
-         * @description `unreadCount` has your own count and, between two, what the other has not read as far as
-         *         their read receipts tell; that one is counted in the 100 messages after their mark.
+         * @description `unreadCount` has your own count. Between two people it also has the other's, as far as their
+         *         read receipts tell: of the 100 messages after the last one they have read.
          */
         SimpleConversation: {
             createdAt: string;
@@ -735,17 +1282,23 @@ export interface components {
         };
         /**
          * SimpleMessage
-         * @description `id` is `message_{timestamp}_{id}` with the milliseconds of `createdAt`. What was deleted has
-         *         an empty `content`.
+         * @description `id` is `message_{timestamp}_{id}` with the milliseconds of `createdAt`. A deleted message
+         *         has an empty `content` and `deleted: true`. `updatedAt` is when it was sent, edited or deleted.
+         *         `jobId` is the job that it was sent about. Of several files, which clients of `/v1` can send,
+         *         the first is here. `fileUrl` is a fresh address for some minutes; it is left out while the file
+         *         is processed, and when the viewer may not see it.
          */
         SimpleMessage: {
             content: string;
             conversationId: string;
             createdAt: string;
+            deleted?: boolean;
             fileName?: string;
             fileSize?: number;
             fileUrl?: string;
             id: string;
+            /** @description A number where the marketplace's id is one. */
+            jobId?: number | string;
             receiverId: string;
             senderId: string;
             /** @enum {unknown} */
@@ -773,8 +1326,9 @@ export interface components {
         };
         /** SimpleSend */
         SimpleSend: {
-            /** @description At most 2000 characters. Never cut: refused. */
+            /** @description At most `body_characters` of `GET /v1/limits`. Never cut: refused. */
             content: string;
+            /** @description What `uploadFile` answered; with type image or file. */
             fileUrl?: string | null;
             jobId?: (number | string) | null;
             receiverId: string;
@@ -786,16 +1340,34 @@ export interface components {
             conversationId: string;
             message: components["schemas"]["SimpleMessage"];
         };
-        /** SimpleUpload */
+        /**
+         * SimpleUpload
+         * @description The type and the size in bytes by either name: `fileType` or `contentType`, `fileSize` or
+         *         `size`.
+         */
         SimpleUpload: {
-            contentType: string;
+            contentType?: string | null;
             fileName: string;
-            /** @description Bytes. */
-            size: number;
+            fileSize?: number | null;
+            fileType?: string | null;
+            size?: number | null;
+        };
+        /**
+         * SimpleUploadAnswer
+         * @description Send exactly these bytes to `uploadUrl` with this method and these headers.
+         */
+        SimpleUploadAnswer: {
+            expiresAt: string;
+            fileUrl: string;
+            headers: {
+                [key: string]: string;
+            };
+            method: string;
+            uploadUrl: string;
         };
         /**
          * StateView
-         * @description `open`: something is still to be decided here; `turn` says by whom.
+         * @description `open`: the card waits for a decision; `turn` says whose.
          */
         StateView: {
             final: boolean;
@@ -805,15 +1377,21 @@ export interface components {
             turn: string[];
         };
         /**
-         * SumView
-         * @description `kept` is what lies in escrow for the sellers.
+         * SumsView
+         * @description Always `agreed = paid + pending + open` and `paid = refunded + kept + paid_out`.
+         *         `agreed`: the price and all additions. `pending`: is being charged. `open`: not charged yet.
+         *         `failed`: could not be charged; not part of `agreed`. `kept`: paid, neither refunded nor paid
+         *         out. `paid_out`: released to the seller. `held`: the deposit on hold.
          */
-        SumView: {
-            amendments: components["schemas"]["MoneyView"];
-            deposit_held: components["schemas"]["MoneyView"];
+        SumsView: {
+            agreed: components["schemas"]["MoneyView"];
+            failed: components["schemas"]["MoneyView"];
+            held: components["schemas"]["MoneyView"];
             kept: components["schemas"]["MoneyView"];
+            open: components["schemas"]["MoneyView"];
             paid: components["schemas"]["MoneyView"];
-            price: components["schemas"]["MoneyView"];
+            paid_out: components["schemas"]["MoneyView"];
+            pending: components["schemas"]["MoneyView"];
             refunded: components["schemas"]["MoneyView"];
         };
         /** SyncAnswer */
@@ -824,7 +1402,7 @@ export interface components {
         };
         /**
          * SystemNotice
-         * @description What the server says in a thread: a code that clients put into words, and its parts.
+         * @description A system message: a code that clients turn into text, and its parameters.
          */
         SystemNotice: {
             code: string;
@@ -832,7 +1410,7 @@ export interface components {
         };
         /**
          * TabView
-         * @description `count`: how much waits there; null where nothing can wait.
+         * @description `count`: how many items wait there for the viewer; null for tabs in which nothing waits.
          */
         TabView: {
             available: boolean;
@@ -857,15 +1435,20 @@ export interface components {
         };
         /**
          * ThreadStarted
-         * @description `request` is the gate of a first contact; null where none is needed.
+         * @description `request` is for message requests, which a later version adds; always null for now.
          */
         ThreadStarted: {
             message: components["schemas"]["MessageView"];
             request?: null;
             thread: components["schemas"]["ThreadView"];
         };
-        /** ThreadView */
+        /**
+         * ThreadView
+         * @description `group_id` or `leg_id` is the current booking. `bookings` are the earlier ones, all of whose
+         *         legs are completed or cancelled, oldest first.
+         */
         ThreadView: {
+            bookings: components["schemas"]["BookingRefView"][];
             city: string | null;
             created_at: string;
             group_id: string | null;
@@ -895,7 +1478,7 @@ export interface components {
         };
         /**
          * TierView
-         * @description With at least this notice, this part of what was paid is given back.
+         * @description With at least this notice, this part of what was paid is refunded.
          */
         TierView: {
             notice_hours: number;
@@ -903,14 +1486,18 @@ export interface components {
         };
         /**
          * TimerView
-         * @description Fires `after` seconds, at the time in the field `at`, or at the earlier of the two.
+         * @description Fires after `after` seconds, at the time in the field `at`, or when the booked time begins
+         *         (`until_leg_begins`), whichever is first. `counts_from`: the seconds count from the end of the
+         *         booked time if that is later.
          */
         TimerView: {
             action: string;
             after: number | null;
             at: string | null;
+            counts_from: "leg_end" | null;
             from: string[];
             name: string;
+            until_leg_begins: boolean;
         };
         /** TransitionView */
         TransitionView: {
@@ -921,6 +1508,7 @@ export interface components {
             guard: string | null;
             input: Record<string, unknown> | null;
             label: string;
+            rules: string[];
             /** @enum {unknown} */
             style: "danger" | "primary" | "secondary";
             to: string;
@@ -928,14 +1516,14 @@ export interface components {
         };
         /**
          * TypingNow
-         * @description Say it again every few seconds: it ends by itself 10 seconds after the last time.
+         * @description Repeat it every few seconds: it ends by itself 10 seconds after the last call.
          */
         TypingNow: {
             on: boolean;
         };
         /**
          * UpcomingView
-         * @description Something that happens by itself. `card_expires` and `review_ends` name the card.
+         * @description A coming deadline. `card_expires` and `review_ends` name the card.
          */
         UpcomingView: {
             at: string;
@@ -943,6 +1531,27 @@ export interface components {
             /** @enum {unknown} */
             kind: "card_expires" | "leg_ends" | "leg_starts" | "review_ends";
             leg_id: string | null;
+        };
+        /** UploadOnly */
+        UploadOnly: {
+            upload: components["schemas"]["UploadView"];
+        };
+        /**
+         * UploadView
+         * @description Make exactly this request with the bytes of the file, before `expires_at`. With `parts`, make
+         *         the request of each part instead; they can be repeated one by one on a bad network.
+         */
+        UploadView: {
+            expires_at: string;
+            headers: {
+                [key: string]: string;
+            };
+            id: string;
+            method: string;
+            part_bytes?: number | null;
+            parts?: components["schemas"]["PartView"][] | null;
+            received: boolean;
+            url: string;
         };
         /**
          * UserChanges
@@ -956,6 +1565,10 @@ export interface components {
             roles?: string[];
             timezone?: string | null;
             verified?: boolean;
+        };
+        /** UserOnly */
+        UserOnly: {
+            user: components["schemas"]["UserView"];
         };
         /**
          * UserView

@@ -7,7 +7,7 @@ import type { Send } from './queue.js';
 import type { Storage } from './storage.js';
 import type { TokenSource } from './tokens.js';
 import type { TransportName } from './transports/transport.js';
-import type { FeedEvent, InboxPage, Message } from './types.js';
+import type { FeedEvent, InboxPage, Limits, Message, StoredFile } from './types.js';
 
 export interface Options extends Partial<Environment> {
   /** Where the server is, such as `https://chat.example.com`. */
@@ -33,8 +33,12 @@ export interface Names {
   /** Something is not as before: in one thread, or, with null, anywhere. */
   change: string | null;
   send: Send;
+  /** A file as it is now, by an event or an answer. */
+  file: StoredFile;
+  /** The server has said what it allows: `limits` of the client is set from now on. */
+  limits: Limits;
   /** Who types or is there, in this thread, has changed. */
-  company: string;
+  presence: string;
   /** Something went wrong of which no call tells. */
   problem: Problem;
 }

@@ -10,11 +10,19 @@ export const THREADS_AT_ONCE = 4;
 
 export type SendState = 'queued' | 'sending' | 'sent' | 'failed';
 
+/** A file of a send: known to the server, or still on its way there. */
+export interface SendFile {
+  readonly fileId?: string;
+  /** Of this browser's own; `SendQueue.uploaded` tells its file. */
+  readonly uploadId?: string;
+}
+
 export interface Send {
   readonly clientId: string;
   readonly threadId: string;
   readonly body: string;
   readonly replyTo?: string;
+  readonly files?: readonly SendFile[];
   readonly queuedAtMs: number;
   readonly state: SendState;
   /** Why it failed. */
@@ -105,6 +113,27 @@ export class SendQueue {
     return true;
   }
 
+  /** An upload has ended: sends that waited for it alone go. */
+  uploaded(uploadId: string, fileId: string): void {
+    for (const send of this.#waitingFor(uploadId)) {
+      const files = send.files?.map((each) =>
+        each.uploadId === uploadId ? { ...each, fileId } : each,
+      );
+      this.#become(send.clientId, { ...send, ...(files ? { files } : {}) });
+    }
+    this.#save();
+    this.#pump();
+  }
+
+  /** An upload was refused, and with it the sends that waited for it. */
+  uploadFailed(uploadId: string, problem: ProblemDocument): void {
+    for (const send of this.#waitingFor(uploadId)) {
+      if (send.state === 'queued')
+        this.#become(send.clientId, { ...send, state: 'failed', problem });
+    }
+    this.#save();
+  }
+
   /** It is a message now, by an answer or by the feed, whichever tells first. */
   settle(clientId: string, message: Message): void {
     const send = this.#sends.find((each) => each.clientId === clientId);
@@ -128,13 +157,20 @@ export class SendQueue {
     }
   }
 
-  /** The first of each thread that has not failed. */
+  /** The first of each thread that has not failed. What waits for its files lets others pass. */
   #heads(): Send[] {
     const heads = new Map<string, Send>();
     for (const send of this.#sends) {
-      if (send.state !== 'failed' && !heads.has(send.threadId)) heads.set(send.threadId, send);
+      const isInLine = send.state !== 'failed' && !send.files?.some(({ fileId }) => !fileId);
+      if (isInLine && !heads.has(send.threadId)) heads.set(send.threadId, send);
     }
     return [...heads.values()];
+  }
+
+  #waitingFor(uploadId: string): Send[] {
+    return this.#sends.filter(({ files }) =>
+      files?.some((each) => each.uploadId === uploadId && !each.fileId),
+    );
   }
 
   async #try(send: Send): Promise<void> {

@@ -4,6 +4,7 @@ import type { Asking, Merger } from './feed.js';
 import type { Http } from './http.js';
 import type {
   ActionsTab,
+  BlocksPage,
   Booking,
   Card,
   CardMade,
@@ -11,10 +12,12 @@ import type {
   Catalogue,
   DocsTab,
   ExpensesTab,
+  FilesTab,
   InboxEdit,
   InboxPage,
   InboxQuery,
   InboxRow,
+  Limits,
   Manifest,
   Message,
   MessagesPage,
@@ -22,7 +25,11 @@ import type {
   NewManifest,
   NewMessage,
   NewThread,
+  PageQuery,
   Panel,
+  Preferences,
+  PreferencesEdit,
+  Profile,
   ThreadPage,
   ThreadStarted,
   User,
@@ -39,6 +46,7 @@ export interface Presence {
 export interface PanelTabs {
   actions: ActionsTab;
   docs: DocsTab;
+  files: FilesTab;
   expenses: ExpensesTab;
 }
 
@@ -79,7 +87,8 @@ export class Rest {
     });
   }
 
-  /** A repeat with the same `client_id` answers with the thread that the first one started. */
+  /** A repeat with the same `client_id` answers with the thread that the first one started. With a
+   * `listing_key`, a thread that the person began with this recipient under it gets the message. */
   startThread(body: NewThread): Promise<ThreadStarted> {
     return this.#http.call('POST', '/v1/threads', { body });
   }
@@ -117,8 +126,25 @@ export class Rest {
     return this.#http.call('PUT', threadPath(threadId, '/typing'), { body: { on } });
   }
 
-  me(): Promise<User> {
-    return this.#http.call('GET', '/v1/me');
+  async me(): Promise<User> {
+    return (await this.#http.call<{ user: User }>('GET', '/v1/me')).user;
+  }
+
+  async limits(): Promise<Limits> {
+    return (await this.#http.call<{ limits: Limits }>('GET', '/v1/limits')).limits;
+  }
+
+  async preferences(): Promise<Preferences> {
+    return (await this.#http.call<{ preferences: Preferences }>('GET', '/v1/me/preferences'))
+      .preferences;
+  }
+
+  /** What is not named stays as it is. */
+  async setPreferences(preferences: PreferencesEdit): Promise<Preferences> {
+    const request = { body: { preferences } };
+    return (
+      await this.#http.call<{ preferences: Preferences }>('PUT', '/v1/me/preferences', request)
+    ).preferences;
   }
 
   /** The card types with their labels in the person's language. */
@@ -147,32 +173,53 @@ export class Rest {
     });
   }
 
-  manifest(manifestId: string): Promise<Manifest> {
-    return this.#http.call('GET', `/v1/manifests/${encodeURIComponent(manifestId)}`);
+  async manifest(manifestId: string): Promise<Manifest> {
+    const path = `/v1/manifests/${encodeURIComponent(manifestId)}`;
+    return (await this.#http.call<{ manifest: Manifest }>('GET', path)).manifest;
+  }
+
+  /** Those of a thread, the newest first. */
+  async manifests(threadId: string): Promise<Manifest[]> {
+    const path = threadPath(threadId, '/manifests');
+    return (await this.#http.call<{ items: Manifest[] }>('GET', path)).items;
   }
 
   /** Lists files that lie elsewhere, for a card to deliver. */
-  addManifest(threadId: string, body: NewManifest, key: string): Promise<Manifest> {
+  async addManifest(threadId: string, body: NewManifest, key: string): Promise<Manifest> {
     const path = threadPath(threadId, '/manifests');
-    return this.#http.call('POST', path, { body, idempotencyKey: key });
+    const request = { body, idempotencyKey: key };
+    return (await this.#http.call<{ manifest: Manifest }>('POST', path, request)).manifest;
   }
 
-  panel(threadId: string): Promise<Panel> {
-    return this.#http.call('GET', threadPath(threadId, '/panel'));
+  async panel(threadId: string): Promise<Panel> {
+    const path = threadPath(threadId, '/panel');
+    return (await this.#http.call<{ panel: Panel }>('GET', path)).panel;
   }
 
   panelTab<Tab extends keyof PanelTabs>(threadId: string, tab: Tab): Promise<PanelTabs[Tab]> {
     return this.#http.call('GET', threadPath(threadId, `/panel/${tab}`));
   }
 
-  booking(groupId: string): Promise<Booking> {
-    return this.#http.call('GET', `/v1/bookings/${encodeURIComponent(groupId)}`);
+  async booking(groupId: string): Promise<Booking> {
+    const path = `/v1/bookings/${encodeURIComponent(groupId)}`;
+    return (await this.#http.call<{ booking: Booking }>('GET', path)).booking;
   }
 
   /** A leg that is booked, as a calendar file (RFC 5545). */
   async legCalendar(legId: string): Promise<string> {
     const path = `/v1/legs/${encodeURIComponent(legId)}.ics`;
     return (await this.#http.open('GET', path)).text();
+  }
+
+  /** Somebody's profile card; it need not be somebody the person writes with. */
+  async user(userId: string): Promise<Profile> {
+    const path = `/v1/users/${encodeURIComponent(userId)}`;
+    return (await this.#http.call<{ user: Profile }>('GET', path)).user;
+  }
+
+  /** Whom the person has blocked, the newest first. */
+  blocks(query: PageQuery = {}): Promise<BlocksPage> {
+    return this.#http.call('GET', '/v1/me/blocks', { query });
   }
 
   block(userId: string): Promise<void> {
@@ -191,7 +238,7 @@ export class Rest {
   ): Promise<Message> {
     const path = threadPath(threadId, `/messages/${encodeURIComponent(messageId)}`);
     return this.#merging(null, async (merger) => {
-      const message = await this.#http.call<Message>(method, path, { body });
+      const { message } = await this.#http.call<{ message: Message }>(method, path, { body });
       merger.message(message);
       return message;
     });

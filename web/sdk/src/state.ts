@@ -7,6 +7,7 @@ import type {
   Mark,
   Message,
   Placement,
+  StoredFile,
   Thread,
   ThreadItem,
 } from './types.js';
@@ -53,6 +54,7 @@ export function applyEvent(state: State, event: FeedEvent): State {
   const isNew = event.type === 'message.new';
   if (event.message) known = withMessages(known, [event.message], isNew);
   if (event.card) known = withCard(known, event.card);
+  if (event.file) known = withFile(known, event.file);
   return put(state, id, known, isNew);
 }
 
@@ -80,10 +82,11 @@ export function mergeMessage(state: State, message: Message): State {
 /** The messages, each in the latest form that it has there or in an event. */
 export function withForms(
   messages: readonly Message[],
-  events: readonly Pick<FeedEvent, 'message' | 'card'>[],
+  events: readonly Pick<FeedEvent, 'message' | 'card' | 'file'>[],
 ): Message[] {
   const byId = new Map(messages.map((each) => [each.id, each]));
-  for (const { message, card } of events) {
+  for (const { message, card, file } of events) {
+    if (file) for (const [id, each] of byId) byId.set(id, messageWithFile(each, file));
     const shown = byId.get(message?.id ?? card?.message_id ?? '');
     const told = message ?? (shown && card ? { ...shown, card } : undefined);
     if (shown && told && version(shown) <= version(told)) byId.set(told.id, told);
@@ -180,6 +183,33 @@ function withMessages(known: ThreadState, messages: readonly Message[], add: boo
 function withCard(known: ThreadState, card: Card): ThreadState {
   const shown = known.messages.find((each) => each.id === card.message_id);
   return shown ? withMessages(known, [{ ...shown, card }], false) : known;
+}
+
+function withFile(known: ThreadState, file: StoredFile): ThreadState {
+  const messages = known.messages.map((each) => messageWithFile(each, file));
+  return { ...known, messages };
+}
+
+/** The message with its file as it is now; the same one where the file is none of its own. */
+export function messageWithFile(message: Message, file: StoredFile): Message {
+  const shown = message.card?.files;
+  if (message.card && shown?.some(({ id }) => id === file.id)) {
+    const files = shown.map((each) => (each.id === file.id ? file : each));
+    return { ...message, card: { ...message.card, files } };
+  }
+  if (!message.attachments.some(({ file_id }) => file_id === file.id)) return message;
+  const { name, mime, bytes, sha256, width, height } = file;
+  const attachments = message.attachments.map((each) =>
+    each.file_id === file.id
+      ? { ...each, name, mime, bytes, sha256, width, height, thumb: thumbOf(file), file }
+      : each,
+  );
+  return { ...message, attachments };
+}
+
+function thumbOf({ renditions }: StoredFile): string | null {
+  const kinds = ['thumb', 'blurred', 'poster'];
+  return renditions.find(({ kind }) => kinds.includes(kind))?.url ?? null;
 }
 
 /** Later forms of a message sort later: sent, edited, edited again, deleted. A card has a number. */

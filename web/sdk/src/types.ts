@@ -24,6 +24,20 @@ export type Folder = keyof Schemas['InboxCounts'];
 export type Mark = Schemas['ReadMarkView'];
 export type Participant = Schemas['ParticipantView'];
 export type User = Schemas['UserView'];
+/** What everybody may know of a person. */
+export type Profile = Schemas['PublicUserView'];
+/** Somebody whom the person has blocked. */
+export type Block = Schemas['BlockView'];
+export type BlocksPage = Schemas['BlocksAnswer'];
+
+export interface PageQuery {
+  cursor?: string;
+  limit?: number;
+}
+
+/** What the server allows, as `GET /v1/limits` answers. */
+export type Limits = Schemas['LimitsView'];
+
 export type SystemNotice = Schemas['SystemNotice'];
 export type Money = Schemas['MoneyView'];
 
@@ -31,7 +45,7 @@ export type Money = Schemas['MoneyView'];
 export type CardAction = Schemas['CardActionView'];
 
 /** A card as it is now. Buttons are drawn from `available_actions`, which are the viewer's own. */
-export type Card = LeftOut<Schemas['CardView'], 'labels' | 'signers'>;
+export type Card = LeftOut<Schemas['CardView'], 'labels' | 'signers' | 'files'>;
 
 /** One transition of a card; the first has no `from`. */
 export type CardHistory = Schemas['HistoryView'];
@@ -72,15 +86,25 @@ export type Panel = Schemas['PanelView'];
 export type PanelTab = Schemas['TabView'];
 export type PanelTabName = PanelTab['tab'];
 export type PanelTimer = Schemas['UpcomingView'];
+export type Expenses = Schemas['Expenses'];
 export type ExpensesTab = Schemas['ExpensesTab'];
 export type LegExpenses = Schemas['LegExpensesView'];
-export type Sums = Schemas['SumView'];
+export type Sums = Schemas['SumsView'];
+export type Docs = Schemas['Docs'];
+export type FilesTab = Schemas['FilesTab'];
+export type FilesData = Schemas['FilesData'];
+export type Proofs = Schemas['ProofsView'];
+export type Finals = Schemas['FinalsView'];
 export type DocsTab = Schemas['DocsTab'];
 export type DocumentRow = Schemas['DocumentRowView'];
 export type Signer = Schemas['SignerView'];
 
-export interface ActionsTab extends Omit<Schemas['ActionsTab'], 'cards'> {
+export interface Actions {
   cards: Card[];
+}
+
+export interface ActionsTab extends Omit<Schemas['ActionsTab'], 'data'> {
+  data: Actions;
 }
 
 /** A message that the server has decided on, but that may not be in its thread yet. */
@@ -91,6 +115,26 @@ export type Message = Omit<MessageOnItsWay, 'id' | 'seq'> & { id: string; seq: n
 
 export type LastMessage = Schemas['LastMessageView'];
 
+/** A file as the person may see it now. Its addresses work for some minutes. */
+export type StoredFile = Schemas['FileView'];
+export type Rendition = Schemas['RenditionView'];
+export type RenditionKind = Rendition['kind'];
+export type Media = StoredFile['media'];
+/** A file of a message. */
+export type Attachment = Schemas['AttachmentView'];
+export type FileSummary = Schemas['FileSummaryView'];
+export type FilesPage = Schemas['FilesAnswer'];
+/** What `POST /v1/uploads` takes; what may be left out has a default. */
+export type NewUpload = Pick<Schemas['NewUpload'], 'thread_id' | 'name' | 'mime' | 'bytes'> &
+  Partial<Schemas['NewUpload']>;
+export type Purpose = Schemas['NewUpload']['purpose'];
+/** The requests to make with the bytes, and which of them have arrived. */
+export type UploadTicket = Schemas['UploadView'];
+
+/** What a person has chosen for themselves. */
+export type Preferences = Schemas['Preferences'];
+export type PreferencesEdit = Schemas['PreferenceChanges'];
+
 /** The viewer's own row for a thread. */
 export type InboxRow = Schemas['InboxView'];
 export type Thread = Schemas['ThreadView'];
@@ -100,7 +144,7 @@ export type FeedEventType = Schemas['EventType'];
 /** One change. What changed stands under its own noun, whole, as the viewer may see it now. */
 export interface FeedEvent extends LeftOut<
   Omit<Schemas['EventView'], 'message' | 'card'>,
-  'thread_id' | 'inbox' | 'thread' | 'receipt'
+  'thread_id' | 'inbox' | 'thread' | 'receipt' | 'file' | 'message_id'
 > {
   message?: Message;
   card?: Card;
@@ -119,13 +163,14 @@ export interface InboxQuery {
   folder?: Folder;
   unread?: boolean;
   starred?: boolean;
+  has_files?: boolean;
   kind?: Kind;
   state?: ThreadStage;
   role_context?: string;
   city?: string;
   q?: string;
   cursor?: string;
-  limit?: number;
+  limit?: number | undefined;
 }
 
 export type InboxEdit = Schemas['InboxEdit'];
@@ -146,7 +191,7 @@ export interface ThreadStarted extends Omit<Schemas['ThreadStarted'], 'message'>
   message: Message;
 }
 
-export type NewMessage = Schemas['NewMessage'];
+export type NewMessage = Pick<Schemas['NewMessage'], 'client_id'> & Partial<Schemas['NewMessage']>;
 
 export interface SyncPage extends Omit<Schemas['SyncAnswer'], 'events'> {
   events: FeedEvent[];

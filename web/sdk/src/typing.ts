@@ -1,4 +1,4 @@
-/** Says that the person is typing: often enough to be seen, seldom enough not to matter. */
+/** Tells the server that the person is typing, at most once in some seconds. */
 
 import type { Clock } from './environment.js';
 

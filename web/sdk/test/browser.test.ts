@@ -12,7 +12,7 @@ function given(t: TestContext, values: Record<string, unknown>): void {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
     t.after(() => {
       if (before) Object.defineProperty(globalThis, name, before);
-      else delete (globalThis as Record<string, unknown>)[name];
+      else Reflect.deleteProperty(globalThis, name);
     });
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { memoryStorage } from '../src/storage.js';
 import { readClaims } from '../src/tokens.js';
-import { blocking, Desk } from './desk.js';
+import { blocking, TestClient } from './test_client.js';
 import { FakeClock, seeded } from './fakes.js';
 import { FakeServer, problem } from './server.js';
 import { event } from './things.js';
@@ -12,28 +12,28 @@ const TRANSPORTS = ['websocket', 'sse', 'long-poll', 'poll'] as const;
 
 test('a person writes, and sees it once, on every transport', async () => {
   for (const transport of TRANSPORTS) {
-    const desk = new Desk({ transports: [transport] });
-    await desk.connect();
-    const { clientId, sent } = desk.client.send('thr_1', 'Hello');
-    await desk.clock.advance(3_000);
+    const chat = new TestClient({ transports: [transport] });
+    await chat.connect();
+    const { clientId, sent } = chat.client.send('thr_1', 'Hello');
+    await chat.clock.advance(3_000);
     assert.equal((await sent).client_id, clientId);
-    assert.deepEqual(desk.shown, ['Hello'], transport);
+    assert.deepEqual(chat.shown, ['Hello'], transport);
     assert.deepEqual(
-      desk.sends.map(({ state }) => state),
+      chat.sends.map(({ state }) => state),
       ['queued', 'sending', 'sent'],
     );
-    assert.deepEqual([desk.heard, desk.client.sends()], [['Hello'], []]);
-    assert.equal(desk.server.messages.length, 1);
-    await desk.client.close();
+    assert.deepEqual([chat.heard, chat.client.sends()], [['Hello'], []]);
+    assert.equal(chat.server.messages.length, 1);
+    await chat.client.close();
   }
 });
 
 test('an open socket takes the sends', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  desk.client.send('thr_1', 'Hello', { replyTo: 'msg_7' });
-  await desk.clock.advance(0);
-  const [frame] = desk.server.said.filter(({ type }) => type === 'send');
+  const chat = new TestClient();
+  await chat.connect();
+  chat.client.send('thr_1', 'Hello', { replyTo: 'msg_7' });
+  await chat.clock.advance(0);
+  const [frame] = chat.server.said.filter(({ type }) => type === 'send');
   const { ref, ...rest } = frame ?? {};
   assert.deepEqual(rest, {
     type: 'send',
@@ -43,55 +43,55 @@ test('an open socket takes the sends', async () => {
     reply_to: 'msg_7',
   });
   assert.equal(typeof ref, 'string');
-  assert.equal(desk.server.count('POST', '/v1/threads/thr_1/messages'), 0);
+  assert.equal(chat.server.count('POST', '/v1/threads/thr_1/messages'), 0);
 });
 
 test('a send whose socket dies before the answer goes out again and happens once', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  const socket = desk.server.sockets[0];
+  const chat = new TestClient();
+  await chat.connect();
+  const socket = chat.server.sockets[0];
   assert.ok(socket);
   // The server takes the send, and the answer is lost with the connection.
   socket.send = (text) => {
     const frame = JSON.parse(text) as Record<string, unknown>;
     socket.isOpen = false;
-    if (frame['type'] === 'send') desk.server.send('thr_1', frame);
-    desk.server.takesSockets = false;
+    if (frame['type'] === 'send') chat.server.send('thr_1', frame);
+    chat.server.takesSockets = false;
     socket.hangUp(1006);
   };
-  const { sent } = desk.client.send('thr_1', 'Hello');
-  await desk.clock.advance(3_000);
+  const { sent } = chat.client.send('thr_1', 'Hello');
+  await chat.clock.advance(3_000);
   assert.equal((await sent).body, 'Hello');
-  assert.equal(desk.server.messages.length, 1);
-  assert.deepEqual([desk.shown, desk.heard], [['Hello'], ['Hello']]);
+  assert.equal(chat.server.messages.length, 1);
+  assert.deepEqual([chat.shown, chat.heard], [['Hello'], ['Hello']]);
 });
 
 test('sends made without a network arrive in order when it is back, once each', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  desk.server.goAway();
-  await desk.clock.advance(10_000);
-  const asked = desk.server.count('POST', '/v1/threads/thr_1/messages');
-  for (const body of ['one', 'two', 'three']) desk.client.send('thr_1', body);
-  await desk.clock.advance(60_000);
-  assert.equal(desk.server.count('POST', '/v1/threads/thr_1/messages'), asked);
+  const chat = new TestClient();
+  await chat.connect();
+  chat.server.goAway();
+  await chat.clock.advance(10_000);
+  const asked = chat.server.count('POST', '/v1/threads/thr_1/messages');
+  for (const body of ['one', 'two', 'three']) chat.client.send('thr_1', body);
+  await chat.clock.advance(60_000);
+  assert.equal(chat.server.count('POST', '/v1/threads/thr_1/messages'), asked);
   assert.deepEqual(
-    desk.client.sends().map(({ state }) => state),
+    chat.client.sends().map(({ state }) => state),
     ['queued', 'queued', 'queued'],
   );
-  desk.server.comeBack();
-  await desk.clock.advance(31_000);
+  chat.server.comeBack();
+  await chat.clock.advance(31_000);
   assert.deepEqual(
-    desk.server.messages.map(({ body }) => body),
+    chat.server.messages.map(({ body }) => body),
     ['one', 'two', 'three'],
   );
-  assert.deepEqual(desk.shown, ['one', 'two', 'three']);
+  assert.deepEqual(chat.shown, ['one', 'two', 'three']);
 });
 
 test('sends outlive the page: the next one sends them, under the same ids', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage }, server);
+  const first = new TestClient({ storage }, server);
   await first.connect();
   server.goAway();
   await first.clock.advance(1_000);
@@ -99,48 +99,48 @@ test('sends outlive the page: the next one sends them, under the same ids', asyn
   first.client.send('thr_1', 'two');
   await first.client.close();
   server.comeBack();
-  const second = new Desk({ storage }, server);
+  const second = new TestClient({ storage }, server);
   await second.connect();
   await second.clock.advance(1_000);
   const written = server.messages.map(({ client_id, body }) => `${client_id} ${body}`);
   assert.deepEqual(written, ['c1 one', 'c2 two']);
-  const third = new Desk({ storage }, server);
+  const third = new TestClient({ storage }, server);
   await third.connect();
   assert.deepEqual([third.client.sends(), server.messages.length], [[], 2]);
 });
 
 test('a send that the server refuses fails with its problem, and can be retried', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.server.meets = ({ method }) => (method === 'POST' ? problem(422, 'MSG_TOO_LONG') : null);
-  const { clientId, sent } = desk.client.send('thr_1', 'too long');
-  await desk.clock.advance(60_000);
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.server.meets = ({ method }) => (method === 'POST' ? problem(422, 'MSG_TOO_LONG') : null);
+  const { clientId, sent } = chat.client.send('thr_1', 'too long');
+  await chat.clock.advance(60_000);
   await assert.rejects(sent, { code: 'MSG_TOO_LONG' });
-  assert.equal(desk.client.sends()[0]?.problem?.code, 'MSG_TOO_LONG');
-  assert.equal(desk.server.count('POST', '/v1/threads/thr_1/messages'), 1);
-  desk.server.comeBack();
-  desk.client.retry(clientId);
-  await desk.clock.advance(0);
-  assert.deepEqual([desk.client.sends(), desk.server.messages.length], [[], 1]);
+  assert.equal(chat.client.sends()[0]?.problem?.code, 'MSG_TOO_LONG');
+  assert.equal(chat.server.count('POST', '/v1/threads/thr_1/messages'), 1);
+  chat.server.comeBack();
+  chat.client.retry(clientId);
+  await chat.clock.advance(0);
+  assert.deepEqual([chat.client.sends(), chat.server.messages.length], [[], 1]);
 });
 
 test('a send that is discarded is over, and one under way cannot be', async () => {
-  const desk = new Desk();
-  const waiting = desk.client.send('thr_1', 'never mind');
-  assert.equal(desk.client.discard(waiting.clientId), true);
+  const chat = new TestClient();
+  const waiting = chat.client.send('thr_1', 'never mind');
+  assert.equal(chat.client.discard(waiting.clientId), true);
   await assert.rejects(waiting.sent, { code: 'DISCARDED' });
-  await desk.connect();
-  const going = desk.client.send('thr_1', 'Hello');
-  assert.equal(desk.client.discard(going.clientId), false);
-  await desk.clock.advance(0);
+  await chat.connect();
+  const going = chat.client.send('thr_1', 'Hello');
+  assert.equal(chat.client.discard(going.clientId), false);
+  await chat.clock.advance(0);
   assert.equal((await going.sent).body, 'Hello');
-  assert.equal(desk.server.messages.length, 1);
+  assert.equal(chat.server.messages.length, 1);
 });
 
 test('a problem on the socket fails the send and keeps the socket', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  const [socket] = desk.server.sockets;
+  const chat = new TestClient();
+  await chat.connect();
+  const [socket] = chat.server.sockets;
   assert.ok(socket);
   socket.send = (text) => {
     const { ref } = JSON.parse(text) as { ref: string };
@@ -152,65 +152,65 @@ test('a problem on the socket fails the send and keeps the socket', async () => 
       title: 'No such thread',
     });
   };
-  const { sent } = desk.client.send('thr_9', 'Hello');
-  await desk.clock.advance(0);
+  const { sent } = chat.client.send('thr_9', 'Hello');
+  await chat.clock.advance(0);
   await assert.rejects(sent, { code: 'THREAD_NOT_FOUND', status: 404 });
-  assert.equal(desk.client.connection.state, 'live');
+  assert.equal(chat.client.connection.state, 'live');
 });
 
 test('closing the chat right after a send does not hold the send back', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.client.send('thr_1', 'bye');
-  desk.client.setVisibility('closed');
-  await desk.clock.advance(0);
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.client.send('thr_1', 'bye');
+  chat.client.setVisibility('closed');
+  await chat.clock.advance(0);
   assert.deepEqual(
-    desk.server.messages.map(({ body }) => body),
+    chat.server.messages.map(({ body }) => body),
     ['bye'],
   );
-  await desk.clock.advance(0);
-  assert.equal(desk.client.connection.state, 'closed');
+  await chat.clock.advance(0);
+  assert.equal(chat.client.connection.state, 'closed');
 });
 
 test('a chat that was closed stays connected until what waits is sent', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  desk.server.goAway();
-  desk.client.send('thr_1', 'bye');
-  desk.client.setVisibility('closed');
-  await desk.clock.advance(10_000);
-  desk.server.comeBack();
-  await desk.clock.advance(31_000);
+  const chat = new TestClient();
+  await chat.connect();
+  chat.server.goAway();
+  chat.client.send('thr_1', 'bye');
+  chat.client.setVisibility('closed');
+  await chat.clock.advance(10_000);
+  chat.server.comeBack();
+  await chat.clock.advance(31_000);
   assert.deepEqual(
-    desk.server.messages.map(({ body }) => body),
+    chat.server.messages.map(({ body }) => body),
     ['bye'],
   );
-  assert.equal(desk.client.connection.state, 'closed');
+  assert.equal(chat.client.connection.state, 'closed');
 });
 
 test('a send whose answer is lost is not sent again when the feed tells of it', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.server.meets = ({ method, body }) => {
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.server.meets = ({ method, body }) => {
     if (method !== 'POST') return null;
-    desk.server.send('thr_1', body);
+    chat.server.send('thr_1', body);
     return problem(503, 'UNAVAILABLE');
   };
-  const { sent } = desk.client.send('thr_1', 'Hello');
-  await desk.clock.advance(60_000);
+  const { sent } = chat.client.send('thr_1', 'Hello');
+  await chat.clock.advance(60_000);
   assert.equal((await sent).body, 'Hello');
-  assert.equal(desk.server.count('POST', '/v1/threads/thr_1/messages'), 1);
+  assert.equal(chat.server.count('POST', '/v1/threads/thr_1/messages'), 1);
 });
 
 test('what was known is there after a reload, and the feed goes on from its place', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage }, server);
+  const first = new TestClient({ storage }, server);
   await first.connect();
   server.write('one');
   await first.client.close();
   server.write('two');
-  const second = new Desk({ storage, user: 'ben' }, server);
+  const second = new TestClient({ storage, user: 'ben' }, server);
   const inboxes = server.count('GET', '/v1/inbox');
   await second.connect();
   assert.deepEqual([second.shown, second.heard], [['one', 'two'], ['two']]);
@@ -220,7 +220,7 @@ test('what was known is there after a reload, and the feed goes on from its plac
 test('what was known can be shown while neither server nor token can be had', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage }, server);
+  const first = new TestClient({ storage }, server);
   await first.connect();
   server.write('one');
   await first.client.close();
@@ -228,7 +228,7 @@ test('what was known can be shown while neither server nor token can be had', as
   const offline = (): string => {
     throw new Error('no network');
   };
-  const second = new Desk({ storage, user: 'ben', token: offline }, server);
+  const second = new TestClient({ storage, user: 'ben', token: offline }, server);
   await second.connect();
   assert.deepEqual([second.shown, second.client.connection.state], [['one'], 'offline']);
 });
@@ -236,11 +236,11 @@ test('what was known can be shown while neither server nor token can be had', as
 test('another person on the same device sees nothing of it', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage }, server);
+  const first = new TestClient({ storage }, server);
   await first.connect();
   server.write('one');
   await first.client.close();
-  const second = new Desk({ storage, user: 'mia' }, server);
+  const second = new TestClient({ storage, user: 'mia' }, server);
   await second.connect();
   assert.deepEqual([second.shown, second.heard], [[], []]);
 });
@@ -248,12 +248,12 @@ test('another person on the same device sees nothing of it', async () => {
 test('who logs out leaves nothing', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage }, server);
+  const first = new TestClient({ storage }, server);
   await first.connect();
   server.write('one');
   await first.client.forget();
   assert.deepEqual(first.shown, []);
-  const second = new Desk({ storage }, server);
+  const second = new TestClient({ storage }, server);
   await second.connect();
   assert.deepEqual(second.shown, []);
 });
@@ -261,7 +261,7 @@ test('who logs out leaves nothing', async () => {
 test('what comes in after the logout is not stored', async () => {
   const server = new FakeServer(new FakeClock());
   const storage = memoryStorage();
-  const first = new Desk({ storage, transports: ['poll'] }, server);
+  const first = new TestClient({ storage, transports: ['poll'] }, server);
   await first.connect();
   const page = first.client.rest.messages('thr_1');
   first.client.send('thr_1', 'on its way');
@@ -273,50 +273,50 @@ test('what comes in after the logout is not stored', async () => {
 
 test('where storage is forbidden everything works for as long as the page lives', async () => {
   const forbidden = Promise.reject(new Error('SecurityError'));
-  const desk = new Desk({ storage: forbidden });
+  const chat = new TestClient({ storage: forbidden });
   const problems: string[] = [];
-  desk.client.on('problem', ({ message }) => problems.push(message));
-  await desk.connect();
-  desk.client.send('thr_1', 'Hello');
-  await desk.clock.advance(1_000);
-  assert.deepEqual([desk.shown, problems], [['Hello'], ['SecurityError']]);
+  chat.client.on('problem', ({ message }) => problems.push(message));
+  await chat.connect();
+  chat.client.send('thr_1', 'Hello');
+  await chat.clock.advance(1_000);
+  assert.deepEqual([chat.shown, problems], [['Hello'], ['SecurityError']]);
 });
 
 test('what is written while a thread and the inbox load is not missed', async () => {
   for (const transport of TRANSPORTS) {
-    const desk = new Desk({ transports: [transport] });
-    desk.server.write('Are you there?');
+    const chat = new TestClient({ transports: [transport] });
+    chat.server.write('Are you there?');
     let letIn = (): void => {};
     const late = new Promise<void>((resolve) => (letIn = resolve));
-    desk.server.meets = ({ path }) =>
+    chat.server.meets = ({ path }) =>
       path === '/v1/inbox' ? (late.then(() => null) as Promise<never>) : null;
-    await desk.connect();
-    await desk.client.rest.messages('thr_1');
-    desk.server.write('Hello?');
+    await chat.connect();
+    await chat.client.rest.messages('thr_1');
+    chat.server.write('Hello?');
     letIn();
-    await desk.clock.advance(0);
-    desk.server.write('I wait outside');
-    await desk.clock.advance(3_000);
-    assert.deepEqual(desk.shown, ['Are you there?', 'Hello?', 'I wait outside'], transport);
-    await desk.client.close();
+    await chat.clock.advance(0);
+    chat.server.write('I wait outside');
+    await chat.clock.advance(3_000);
+    assert.deepEqual(chat.shown, ['Are you there?', 'Hello?', 'I wait outside'], transport);
+    await chat.client.close();
   }
 });
 
 test('a page is told where the feed begins, so that it asks again for what it has from before', async () => {
   const storage = memoryStorage();
-  const desk = new Desk({ storage });
+  const chat = new TestClient({ storage });
   const begun: string[] = [];
-  desk.client.on('begun', ({ sync_cursor }) => begun.push(sync_cursor));
-  desk.server.write('Are you there?');
-  const { cursor } = desk.server;
-  await desk.connect();
+  chat.client.on('begun', ({ sync_cursor }) => begun.push(sync_cursor));
+  chat.server.write('Are you there?');
+  const { cursor } = chat.server;
+  await chat.connect();
   assert.deepEqual(begun, [cursor]);
-  desk.server.tell('reset');
-  await desk.clock.advance(4_000);
+  chat.server.tell('reset');
+  await chat.clock.advance(4_000);
   assert.deepEqual(begun, [cursor], 'a reset reloads everything anyway');
-  await desk.client.close();
+  await chat.client.close();
 
-  const again = new Desk({ storage }, desk.server);
+  const again = new TestClient({ storage }, chat.server);
   again.client.on('begun', ({ sync_cursor }) => begun.push(sync_cursor));
   await again.connect();
   assert.equal(again.client.connection.state, 'live');
@@ -324,187 +324,187 @@ test('a page is told where the feed begins, so that it asks again for what it ha
 });
 
 test('a thread that cannot be asked for again is tried until the network is back', async () => {
-  const desk = new Desk();
+  const chat = new TestClient();
   let asked = 0;
-  desk.server.meets = ({ path }) => {
+  chat.server.meets = ({ path }) => {
     if (path !== '/v1/threads/thr_1/messages') return null;
     asked += 1;
-    if (asked === 1) desk.server.write('Hello?');
+    if (asked === 1) chat.server.write('Hello?');
     return asked === 2 ? Promise.reject(new TypeError('connection refused')) : null;
   };
-  const early = desk.client.rest.messages('thr_1');
-  await Promise.all([early, desk.connect()]);
-  await desk.clock.advance(60_000);
-  assert.deepEqual(desk.shown, ['Hello?']);
-  assert.equal(desk.client.connection.state, 'live');
+  const early = chat.client.rest.messages('thr_1');
+  await Promise.all([early, chat.connect()]);
+  await chat.clock.advance(60_000);
+  assert.deepEqual(chat.shown, ['Hello?']);
+  assert.equal(chat.client.connection.state, 'live');
 });
 
 test('a thread that is none of theirs does not keep the feed from coming', async () => {
-  const desk = new Desk();
-  desk.server.meets = ({ path }) =>
+  const chat = new TestClient();
+  chat.server.meets = ({ path }) =>
     path.startsWith('/v1/threads/thr_9') ? problem(404, 'NOT_FOUND') : null;
-  const early = desk.client.rest.messages('thr_9');
-  await Promise.all([assert.rejects(early), desk.connect()]);
-  assert.equal(desk.client.connection.state, 'live');
+  const early = chat.client.rest.messages('thr_9');
+  await Promise.all([assert.rejects(early), chat.connect()]);
+  assert.equal(chat.client.connection.state, 'live');
 });
 
 test('after a reset the inbox is loaded, the page reloads, and the feed goes on', async () => {
   for (const transport of TRANSPORTS) {
     const reloads: string[] = [];
-    const desk: Desk = new Desk({
+    const chat: TestClient = new TestClient({
       transports: [transport],
-      reload: () => void reloads.push(desk.shown.join()),
+      reload: () => void reloads.push(chat.shown.join()),
     });
-    await desk.connect();
-    desk.server.write('before');
-    await desk.clock.advance(3_000);
-    assert.deepEqual(desk.shown, ['before']);
-    const inboxes = desk.server.count('GET', '/v1/inbox');
-    const reset = desk.server.tell('reset');
-    await desk.clock.advance(4_000);
+    await chat.connect();
+    chat.server.write('before');
+    await chat.clock.advance(3_000);
+    assert.deepEqual(chat.shown, ['before']);
+    const inboxes = chat.server.count('GET', '/v1/inbox');
+    const reset = chat.server.tell('reset');
+    await chat.clock.advance(4_000);
     assert.deepEqual(reloads, [''], transport);
-    assert.equal(desk.server.count('GET', '/v1/inbox'), inboxes + 1);
-    desk.server.write('after');
-    await desk.clock.advance(3_000);
-    assert.deepEqual(desk.heard, ['before', 'after']);
-    assert.equal(desk.events.filter(({ cursor }) => cursor === reset.cursor).length, 1);
-    await desk.client.close();
+    assert.equal(chat.server.count('GET', '/v1/inbox'), inboxes + 1);
+    chat.server.write('after');
+    await chat.clock.advance(3_000);
+    assert.deepEqual(chat.heard, ['before', 'after']);
+    assert.equal(chat.events.filter(({ cursor }) => cursor === reset.cursor).length, 1);
+    await chat.client.close();
   }
 });
 
 test('an answer from before a reset does not make a gap in what is known', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  desk.server.write('one');
-  await desk.clock.advance(0);
-  const before = await desk.server.fetch('http://greenroom.test/v1/threads/thr_1/messages', {
+  const chat = new TestClient();
+  await chat.connect();
+  chat.server.write('one');
+  await chat.clock.advance(0);
+  const before = await chat.server.fetch('http://greenroom.test/v1/threads/thr_1/messages', {
     headers: {},
   });
   let answer = (_: Response): void => {};
   const late = new Promise<Response>((resolve) => (answer = resolve));
-  desk.server.meets = ({ path }) => (path.endsWith('/messages') ? late : null);
-  const page = desk.client.rest.messages('thr_1');
-  await desk.clock.advance(0);
-  desk.server.tell('reset');
-  await desk.clock.advance(1_000);
+  chat.server.meets = ({ path }) => (path.endsWith('/messages') ? late : null);
+  const page = chat.client.rest.messages('thr_1');
+  await chat.clock.advance(0);
+  chat.server.tell('reset');
+  await chat.clock.advance(1_000);
   answer(before);
   assert.equal((await page).items.length, 1);
-  assert.deepEqual(desk.shown, []);
+  assert.deepEqual(chat.shown, []);
 });
 
 test('a page that closes the chat while it is told something hears the rest later', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  for (const body of ['one', 'two', 'three']) desk.server.write(body);
-  const stop = desk.client.on('event', () => desk.client.setVisibility('closed'));
-  await desk.clock.advance(3_000);
-  assert.deepEqual(desk.heard, ['one']);
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  for (const body of ['one', 'two', 'three']) chat.server.write(body);
+  const stop = chat.client.on('event', () => chat.client.setVisibility('closed'));
+  await chat.clock.advance(3_000);
+  assert.deepEqual(chat.heard, ['one']);
   stop();
-  desk.client.setVisibility('open');
-  await desk.clock.advance(3_000);
-  assert.deepEqual(desk.heard, ['one', 'two', 'three']);
+  chat.client.setVisibility('open');
+  await chat.clock.advance(3_000);
+  assert.deepEqual(chat.heard, ['one', 'two', 'three']);
 });
 
 test('a reset in the middle of a page loses nothing of what follows', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.server.write('one');
-  desk.server.tell('reset');
-  desk.server.write('two');
-  await desk.clock.advance(6_000);
-  assert.deepEqual(desk.heard, ['one', 'two']);
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.server.write('one');
+  chat.server.tell('reset');
+  chat.server.write('two');
+  await chat.clock.advance(6_000);
+  assert.deepEqual(chat.heard, ['one', 'two']);
 });
 
 test('a reload that fails is tried again before the feed goes on', async () => {
   let tries = 0;
-  const desk: Desk = new Desk({
+  const chat: TestClient = new TestClient({
     reload: async () => {
       tries += 1;
-      if (tries < 3) await desk.client.rest.thread('thr_1');
+      if (tries < 3) await chat.client.rest.thread('thr_1');
     },
   });
-  await desk.connect();
-  desk.server.meets = ({ path }) => (path === '/v1/threads/thr_1' ? problem(503, 'X') : null);
-  desk.server.tell('reset');
-  desk.server.write('after');
-  await desk.clock.advance(10_000);
-  assert.deepEqual([tries, desk.heard], [3, ['after']]);
+  await chat.connect();
+  chat.server.meets = ({ path }) => (path === '/v1/threads/thr_1' ? problem(503, 'X') : null);
+  chat.server.tell('reset');
+  chat.server.write('after');
+  await chat.clock.advance(10_000);
+  assert.deepEqual([tries, chat.heard], [3, ['after']]);
 });
 
 test('a server that resets without end is asked ever more seldom', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  desk.server.meets = ({ path }) => {
+  const chat = new TestClient({ transports: ['poll'] });
+  chat.server.meets = ({ path }) => {
     const events = [event('reset', { cursor: 'e-0' })];
     return path === '/v1/sync' ? Response.json({ events, cursor: 'e-0', has_more: false }) : null;
   };
-  await desk.connect();
-  await desk.clock.advance(10 * 60_000);
-  assert.ok(desk.server.asked.length < 120, `${desk.server.asked.length} requests`);
+  await chat.connect();
+  await chat.clock.advance(10 * 60_000);
+  assert.ok(chat.server.asked.length < 120, `${chat.server.asked.length} requests`);
 });
 
 test('a place in the feed that the server cannot read is given up', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.server.write('one');
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.server.write('one');
   let isFirst = true;
-  desk.server.meets = ({ path }) => {
+  chat.server.meets = ({ path }) => {
     if (path !== '/v1/sync' || !isFirst) return null;
     isFirst = false;
     return problem(400, 'INVALID_REQUEST');
   };
-  await desk.clock.advance(5_000);
-  desk.server.write('two');
-  await desk.clock.advance(3_000);
-  assert.deepEqual([desk.heard, desk.client.connection.state], [['two'], 'polling']);
+  await chat.clock.advance(5_000);
+  chat.server.write('two');
+  await chat.clock.advance(3_000);
+  assert.deepEqual([chat.heard, chat.client.connection.state], [['two'], 'polling']);
 });
 
 test('what has arrived is acknowledged, at most once a second', async () => {
   for (const transport of ['websocket', 'sse'] as const) {
-    const desk = new Desk({ transports: [transport] });
-    await desk.connect();
+    const chat = new TestClient({ transports: [transport] });
+    await chat.connect();
     for (let number = 0; number < 10; number += 1) {
-      desk.server.write(`n${number}`);
-      await desk.clock.advance(250);
+      chat.server.write(`n${number}`);
+      await chat.clock.advance(250);
     }
-    await desk.clock.advance(1_000);
-    const { acknowledged } = desk.server;
-    assert.equal(acknowledged.at(-1), desk.server.cursor, transport);
+    await chat.clock.advance(1_000);
+    const { acknowledged } = chat.server;
+    assert.equal(acknowledged.at(-1), chat.server.cursor, transport);
     assert.ok(acknowledged.length <= 5, `${acknowledged.join()} over ${transport}`);
-    await desk.client.close();
+    await chat.client.close();
   }
 });
 
 test('polling acknowledges by asking', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
-  desk.server.write('one');
-  await desk.clock.advance(10_000);
-  assert.deepEqual(desk.server.acknowledged, []);
-  assert.equal(desk.server.asked.at(-1)?.query.get('since'), 'e-1');
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
+  chat.server.write('one');
+  await chat.clock.advance(10_000);
+  assert.deepEqual(chat.server.acknowledged, []);
+  assert.equal(chat.server.asked.at(-1)?.query.get('since'), 'e-1');
 });
 
 test('a refused token is replaced once and the request repeated', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  const bad = desk.token();
+  const chat = new TestClient({ transports: ['poll'] });
+  const bad = chat.token();
   let isFirst = true;
-  const stale = new Desk(
+  const stale = new TestClient(
     {
       transports: ['poll'],
       token: () => {
-        const given = isFirst ? bad : desk.token();
+        const given = isFirst ? bad : chat.token();
         isFirst = false;
         return given;
       },
     },
-    desk.server,
+    chat.server,
   );
-  desk.server.meets = ({ token }) => (token === bad ? problem(401, 'UNAUTHENTICATED') : null);
+  chat.server.meets = ({ token }) => (token === bad ? problem(401, 'UNAUTHENTICATED') : null);
   await stale.connect();
   assert.equal(stale.client.connection.state, 'polling');
 });
 
 test('open connections get a fresh token before the old one ends', async () => {
-  const socket = new Desk();
+  const socket = new TestClient();
   socket.tokenLifeS = 600;
   await socket.connect();
   await socket.clock.advance(545_000);
@@ -513,7 +513,7 @@ test('open connections get a fresh token before the old one ends', async () => {
     renewals.map(({ token }) => readClaims(String(token))),
     [{ sub: 'ben', exp: 1_800_000_540 + 600, number: 2 }],
   );
-  const stream = new Desk({ transports: ['sse'] });
+  const stream = new TestClient({ transports: ['sse'] });
   stream.tokenLifeS = 600;
   await stream.connect();
   const beat = async (): Promise<void> => {
@@ -526,29 +526,29 @@ test('open connections get a fresh token before the old one ends', async () => {
 });
 
 test('a page that fails while it hears an event does not stop the feed', async (t) => {
-  const desk = new Desk();
+  const chat = new TestClient();
   const shown: unknown[] = [];
   t.mock.method(console, 'error', (error: unknown) => void shown.push(error));
-  desk.client.on('event', () => {
-    if (desk.heard.length === 1) throw new Error('the page');
+  chat.client.on('event', () => {
+    if (chat.heard.length === 1) throw new Error('the page');
   });
-  await desk.connect();
-  desk.server.write('one');
-  await desk.clock.advance(0);
-  desk.server.write('two');
-  await desk.clock.advance(0);
-  assert.deepEqual([desk.heard, shown.length], [['one', 'two'], 1]);
+  await chat.connect();
+  chat.server.write('one');
+  await chat.clock.advance(0);
+  chat.server.write('two');
+  await chat.clock.advance(0);
+  assert.deepEqual([chat.heard, shown.length], [['one', 'two'], 1]);
 });
 
 test('no timer is left behind by a client that was closed', async () => {
   for (const transport of TRANSPORTS) {
-    const desk = new Desk({ transports: [transport] });
-    await desk.connect();
-    desk.server.write('one');
-    await desk.clock.advance(5_000);
-    await desk.client.close();
-    await desk.clock.advance(30_000);
-    assert.equal(desk.clock.waiting, 0, transport);
+    const chat = new TestClient({ transports: [transport] });
+    await chat.connect();
+    chat.server.write('one');
+    await chat.clock.advance(5_000);
+    await chat.client.close();
+    await chat.clock.advance(30_000);
+    assert.equal(chat.clock.waiting, 0, transport);
   }
 });
 
@@ -557,45 +557,45 @@ test('whatever breaks and whenever, every message is told once and in order', as
   const seeds = given ? [Number(given)] : Array.from({ length: 12 }, (_, index) => index);
   for (const seed of seeds) {
     const random = seeded(seed);
-    const desk = new Desk({ random, storage: memoryStorage() });
-    desk.server.page = 3;
-    await desk.connect();
+    const chat = new TestClient({ random, storage: memoryStorage() });
+    chat.server.page = 3;
+    await chat.connect();
     const wanted: string[] = [];
     for (let step = 0; step < 150; step += 1) {
       const roll = random();
-      if (roll < 0.3) wanted.push(desk.server.write(`mia ${step}`).body);
+      if (roll < 0.3) wanted.push(chat.server.write(`mia ${step}`).body);
       else if (roll < 0.6) {
-        desk.client.send('thr_1', `ben ${step}`);
+        chat.client.send('thr_1', `ben ${step}`);
         wanted.push(`ben ${step}`);
-      } else if (roll < 0.7) desk.server.breakAll();
-      else if (roll < 0.75) desk.server.goAway();
-      else if (roll < 0.8) desk.server.answerWith(503, { 'retry-after': '2' });
+      } else if (roll < 0.7) chat.server.breakAll();
+      else if (roll < 0.75) chat.server.goAway();
+      else if (roll < 0.8) chat.server.answerWith(503, { 'retry-after': '2' });
       else if (roll < 0.85) {
-        desk.server.takesSockets = false;
-        desk.server.meets = blocking('/v1/stream');
-      } else if (roll < 0.95) desk.server.comeBack();
-      await desk.clock.advance(random() * 8_000);
+        chat.server.takesSockets = false;
+        chat.server.meets = blocking('/v1/stream');
+      } else if (roll < 0.95) chat.server.comeBack();
+      await chat.clock.advance(random() * 8_000);
     }
-    desk.server.comeBack();
-    await desk.clock.advance(120_000);
-    const written = desk.server.messages.map(({ body }) => body);
-    assert.deepEqual(desk.heard, written, `GREENROOM_SEED=${seed}`);
+    chat.server.comeBack();
+    await chat.clock.advance(120_000);
+    const written = chat.server.messages.map(({ body }) => body);
+    assert.deepEqual(chat.heard, written, `GREENROOM_SEED=${seed}`);
     assert.deepEqual([...written].sort(), wanted.sort(), `GREENROOM_SEED=${seed}`);
     const own = written.filter((body) => body.startsWith('ben'));
     const inOrder = [...own].sort((one, other) => Number(one.slice(4)) - Number(other.slice(4)));
     assert.deepEqual(own, inOrder, `GREENROOM_SEED=${seed}`);
-    assert.deepEqual(desk.shown, written.slice(-50));
-    await desk.client.close();
+    assert.deepEqual(chat.shown, written.slice(-50));
+    await chat.client.close();
   }
 });
 
 test('an event that tells of a thread that is left ends watching it', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  desk.client.watch(['thr_1', 'thr_2']);
-  desk.server.tell('thread.changed', event('thread.changed'));
-  await desk.clock.advance(0);
-  const watches = desk.server.said.filter(({ type }) => type === 'watch');
+  const chat = new TestClient();
+  await chat.connect();
+  chat.client.watch(['thr_1', 'thr_2']);
+  chat.server.tell('thread.changed', event('thread.changed'));
+  await chat.clock.advance(0);
+  const watches = chat.server.said.filter(({ type }) => type === 'watch');
   assert.deepEqual(
     watches.map(({ threads }) => threads),
     [['thr_1', 'thr_2'], ['thr_2']],
@@ -603,25 +603,25 @@ test('an event that tells of a thread that is left ends watching it', async () =
 });
 
 test('a page that wants the inbox and a client that connects ask for it once', async () => {
-  const desk = new Desk();
-  const connected = desk.connect();
-  const pages = Promise.all([desk.client.inbox(), desk.client.inbox()]);
+  const chat = new TestClient();
+  const connected = chat.connect();
+  const pages = Promise.all([chat.client.inbox(), chat.client.inbox()]);
   await connected;
   const [one, other] = await pages;
   assert.equal(one, other);
-  assert.equal(desk.server.count('GET', '/v1/inbox'), 1);
-  void desk.client.inbox();
-  await desk.clock.advance(0);
-  assert.equal(desk.server.count('GET', '/v1/inbox'), 2);
+  assert.equal(chat.server.count('GET', '/v1/inbox'), 1);
+  void chat.client.inbox();
+  await chat.clock.advance(0);
+  assert.equal(chat.server.count('GET', '/v1/inbox'), 2);
 });
 
 test('an inbox that was asked for before a reset is not what is loaded after it', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  const old = desk.client.inbox();
-  desk.server.tell('reset');
-  await desk.clock.advance(4_000);
+  const chat = new TestClient();
+  await chat.connect();
+  const old = chat.client.inbox();
+  chat.server.tell('reset');
+  await chat.clock.advance(4_000);
   await old;
-  assert.equal(desk.server.count('GET', '/v1/inbox'), 3);
-  assert.ok(desk.client.state.threads.has('thr_1'));
+  assert.equal(chat.server.count('GET', '/v1/inbox'), 3);
+  assert.ok(chat.client.state.threads.has('thr_1'));
 });

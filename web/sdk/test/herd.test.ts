@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { TransportName } from '../src/transports/transport.js';
-import { Desk } from './desk.js';
+import { TestClient } from './test_client.js';
 import { chance, FakeClock } from './fakes.js';
 import { FakeServer } from './server.js';
 
@@ -16,12 +16,12 @@ const MOST = 1.2;
 /** Many people, each with a feed of their own, at the same time. */
 class Crowd {
   readonly clock = new FakeClock();
-  readonly desks: Desk[];
+  readonly desks: TestClient[];
   sends = 0;
 
   constructor(transport: TransportName, random: () => number) {
     this.desks = Array.from({ length: CLIENTS }, () => {
-      return new Desk({ transports: [transport], random }, new FakeServer(this.clock));
+      return new TestClient({ transports: [transport], random }, new FakeServer(this.clock));
     });
   }
 
@@ -32,13 +32,13 @@ class Crowd {
     );
   }
 
-  sum(count: (desk: Desk) => number): number {
-    return this.desks.reduce((sum, desk) => sum + count(desk), 0);
+  sum(count: (chat: TestClient) => number): number {
+    return this.desks.reduce((sum, chat) => sum + count(chat), 0);
   }
 
   async connect(random: () => number): Promise<void> {
-    for (const desk of this.desks) {
-      await desk.connect();
+    for (const chat of this.desks) {
+      await chat.connect();
       await this.clock.advance(random() * 100);
     }
   }
@@ -47,7 +47,7 @@ class Crowd {
   async minute(): Promise<number> {
     const before = this.asked;
     for (let ms = 0; ms < MINUTE_MS; ms += SENDS_EVERY_MS) {
-      for (const desk of this.desks) desk.client.send('thr_1', `at ${ms}`);
+      for (const chat of this.desks) chat.client.send('thr_1', `at ${ms}`);
       this.sends += CLIENTS;
       await this.clock.advance(SENDS_EVERY_MS);
     }

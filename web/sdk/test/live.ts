@@ -61,12 +61,11 @@ class Network {
   get WebSocket(): new (url: string) => Socket {
     const isBlocked = (): boolean => !this.isUp || this.#blocked.includes('websocket');
     const sockets = this.#sockets;
-    return class {
+    return class extends WebSocket {
       constructor(url: string) {
         // An address that nobody listens on: it fails as a socket does that is not let through.
-        const socket = new WebSocket(isBlocked() ? 'ws://127.0.0.1:9' : url);
-        sockets.add(socket);
-        return socket as unknown as this;
+        super(isBlocked() ? 'ws://127.0.0.1:9' : url);
+        sockets.add(this);
       }
     } as unknown as new (url: string) => Socket;
   }
@@ -99,7 +98,7 @@ class Person {
   /** Resolves when it holds, looking again whenever something has happened. */
   until(what: string, holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const names = ['connection', 'event', 'change', 'send', 'company'] as const;
+      const names = ['connection', 'event', 'change', 'send', 'presence'] as const;
       const stops = names.map((name) => this.client.on(name, () => look()));
       const stop = (): void => stops.forEach((each) => each());
       const late = setTimeout(() => {
@@ -245,5 +244,5 @@ async function flood(
 }
 
 const [what, ...given] = process.argv.slice(2);
-const run = (what === 'flood' ? flood : talk) as (...words: string[]) => Promise<object>;
+const run: (...words: string[]) => Promise<object> = what === 'flood' ? flood : talk;
 console.log(JSON.stringify(await run(...given)));

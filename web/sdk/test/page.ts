@@ -63,8 +63,8 @@ export class Page {
       clock: weather.clock,
       random: weather.random,
       randomId: () => `${name}-${(ids += 1)}`,
-      fetch: ((input: unknown, init?: RequestInit) =>
-        this.isAlive ? weather.fetch(input, init) : new Promise(() => {})) as typeof fetch,
+      fetch: (input: unknown, init?: RequestInit) =>
+        this.isAlive ? weather.fetch(input, init) : new Promise(() => {}),
       WebSocket: weather.WebSocket,
       reload: () => this.#reload(),
       ...options,

@@ -15,7 +15,7 @@ interface Attempt {
 }
 
 /** A queue whose attempts the test answers. */
-class Desk {
+class TestClient {
   readonly clock = new FakeClock();
   readonly attempts: Attempt[] = [];
   readonly doubts: Problem[] = [];
@@ -60,101 +60,101 @@ class Desk {
 }
 
 test('nothing is tried before there is a connection', async () => {
-  const desk = new Desk();
-  desk.add('a');
-  await desk.clock.advance(600_000);
-  assert.deepEqual([desk.tried, desk.state('a')], [[], 'queued']);
-  desk.queue.open();
+  const chat = new TestClient();
+  chat.add('a');
+  await chat.clock.advance(600_000);
+  assert.deepEqual([chat.tried, chat.state('a')], [[], 'queued']);
+  chat.queue.open();
   await settle();
-  assert.deepEqual([desk.tried, desk.state('a')], [['a'], 'sending']);
+  assert.deepEqual([chat.tried, chat.state('a')], [['a'], 'sending']);
 });
 
 test('sends of one thread go one after the other, those of several side by side', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  for (const id of ['a', 'b']) desk.add(id);
-  desk.add('c', 'thr_2');
+  const chat = new TestClient();
+  chat.queue.open();
+  for (const id of ['a', 'b']) chat.add(id);
+  chat.add('c', 'thr_2');
   await settle();
-  assert.deepEqual(desk.tried, ['a', 'c']);
-  desk.attempts[0]?.resolve(message(1));
+  assert.deepEqual(chat.tried, ['a', 'c']);
+  chat.attempts[0]?.resolve(message(1));
   await settle();
-  assert.deepEqual(desk.tried, ['a', 'c', 'b']);
+  assert.deepEqual(chat.tried, ['a', 'c', 'b']);
 });
 
 test('a send is stored before it is tried', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
-  assert.deepEqual([desk.saved.map((each) => each.clientId), desk.tried], [['a'], []]);
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
+  assert.deepEqual([chat.saved.map((each) => each.clientId), chat.tried], [['a'], []]);
 });
 
 test('a send that the server refuses has failed until it is retried or discarded', async () => {
   for (const status of [400, 403, 404, 409, 413, 422, 501]) {
-    const desk = new Desk();
-    desk.queue.open();
-    desk.add('a');
+    const chat = new TestClient();
+    chat.queue.open();
+    chat.add('a');
     await settle();
-    await desk.refuse(status);
-    await desk.clock.advance(600_000);
-    assert.deepEqual([desk.tried, desk.state('a')], [['a'], 'failed'], String(status));
-    assert.equal(desk.queue.list()[0]?.problem?.status, status);
-    assert.equal(desk.queue.retry('a'), true);
+    await chat.refuse(status);
+    await chat.clock.advance(600_000);
+    assert.deepEqual([chat.tried, chat.state('a')], [['a'], 'failed'], String(status));
+    assert.equal(chat.queue.list()[0]?.problem?.status, status);
+    assert.equal(chat.queue.retry('a'), true);
     await settle();
-    assert.deepEqual(desk.tried, ['a', 'a']);
-    assert.equal(desk.queue.list()[0]?.problem, undefined);
+    assert.deepEqual(chat.tried, ['a', 'a']);
+    assert.equal(chat.queue.list()[0]?.problem, undefined);
   }
 });
 
 test('a failed send does not hold up those behind it', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
-  desk.add('b');
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
+  chat.add('b');
   await settle();
-  await desk.refuse(422);
-  assert.deepEqual(desk.tried, ['a', 'b']);
+  await chat.refuse(422);
+  assert.deepEqual(chat.tried, ['a', 'b']);
 });
 
 test('what may pass is tried again, with the same id and in the same order', async () => {
   for (const status of [0, 401, 408, 425, 429, 500, 502, 503]) {
-    const desk = new Desk();
-    desk.queue.open();
-    desk.add('a');
-    desk.add('b');
+    const chat = new TestClient();
+    chat.queue.open();
+    chat.add('a');
+    chat.add('b');
     await settle();
-    await desk.refuse(status);
-    assert.equal(desk.state('a'), 'queued', String(status));
-    await desk.clock.advance(250);
-    assert.deepEqual(desk.tried, ['a', 'a'], String(status));
-    await desk.answer();
-    assert.deepEqual(desk.tried, ['a', 'a', 'b']);
+    await chat.refuse(status);
+    assert.equal(chat.state('a'), 'queued', String(status));
+    await chat.clock.advance(250);
+    assert.deepEqual(chat.tried, ['a', 'a'], String(status));
+    await chat.answer();
+    assert.deepEqual(chat.tried, ['a', 'a', 'b']);
   }
 });
 
 test('it waits as long as the server asks', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
   await settle();
-  await desk.refuse(429, 7_000);
-  await desk.clock.advance(6_999);
-  assert.equal(desk.attempts.length, 1);
-  await desk.clock.advance(1);
-  assert.equal(desk.attempts.length, 2);
+  await chat.refuse(429, 7_000);
+  await chat.clock.advance(6_999);
+  assert.equal(chat.attempts.length, 1);
+  await chat.clock.advance(1);
+  assert.equal(chat.attempts.length, 2);
 });
 
 test('after a failure one send finds out for all threads', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
   await settle();
-  await desk.refuse(503);
-  desk.add('b', 'thr_2');
-  desk.add('c', 'thr_3');
-  await desk.clock.advance(250);
-  assert.deepEqual(desk.tried, ['a', 'a']);
-  await desk.answer();
-  assert.deepEqual(desk.tried, ['a', 'a', 'b', 'c']);
+  await chat.refuse(503);
+  chat.add('b', 'thr_2');
+  chat.add('c', 'thr_3');
+  await chat.clock.advance(250);
+  assert.deepEqual(chat.tried, ['a', 'a']);
+  await chat.answer();
+  assert.deepEqual(chat.tried, ['a', 'a', 'b', 'c']);
 });
 
 test('a server that is away casts doubt on the connection, one that is busy does not', async () => {
@@ -165,70 +165,131 @@ test('a server that is away casts doubt on the connection, one that is busy does
     [401, 0],
     [422, 0],
   ] as const) {
-    const desk = new Desk();
-    desk.queue.open();
-    desk.add('a');
+    const chat = new TestClient();
+    chat.queue.open();
+    chat.add('a');
     await settle();
-    await desk.refuse(status);
-    assert.equal(desk.doubts.length, doubts, String(status));
+    await chat.refuse(status);
+    assert.equal(chat.doubts.length, doubts, String(status));
   }
 });
 
 test('a send whose connection died waits for the next, without backoff', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
   await settle();
-  desk.attempts[0]?.reject(Problem.interrupted());
-  await desk.clock.advance(60_000);
-  assert.deepEqual([desk.tried, desk.state('a')], [['a'], 'queued']);
-  desk.queue.open();
+  chat.attempts[0]?.reject(Problem.interrupted());
+  await chat.clock.advance(60_000);
+  assert.deepEqual([chat.tried, chat.state('a')], [['a'], 'queued']);
+  chat.queue.open();
   await settle();
-  assert.deepEqual(desk.tried, ['a', 'a']);
+  assert.deepEqual(chat.tried, ['a', 'a']);
 });
 
 test('a send that the feed tells of has happened, whatever its answer', async () => {
-  const desk = new Desk();
-  desk.queue.open();
-  desk.add('a');
-  desk.add('b');
+  const chat = new TestClient();
+  chat.queue.open();
+  chat.add('a');
+  chat.add('b');
   await settle();
-  desk.queue.settle('a', message(1));
-  await desk.refuse(503);
-  assert.deepEqual(desk.states, ['a queued', 'a sending', 'b queued', 'a sent', 'b sending']);
+  chat.queue.settle('a', message(1));
+  await chat.refuse(503);
+  assert.deepEqual(chat.states, ['a queued', 'a sending', 'b queued', 'a sent', 'b sending']);
   assert.deepEqual(
-    desk.queue.list().map((each) => each.clientId),
+    chat.queue.list().map((each) => each.clientId),
     ['b'],
   );
 });
 
 test('a send can be discarded unless it is under way', async () => {
-  const desk = new Desk();
-  desk.add('a');
-  desk.add('b');
-  desk.queue.open();
+  const chat = new TestClient();
+  chat.add('a');
+  chat.add('b');
+  chat.queue.open();
   await settle();
-  assert.deepEqual([desk.queue.discard('a'), desk.queue.discard('b')], [false, true]);
-  await desk.answer();
-  assert.deepEqual([desk.tried, desk.saved], [['a'], []]);
+  assert.deepEqual([chat.queue.discard('a'), chat.queue.discard('b')], [false, true]);
+  await chat.answer();
+  assert.deepEqual([chat.tried, chat.saved], [['a'], []]);
 });
 
 test('what an earlier page left goes first', async () => {
-  const desk = new Desk();
-  desk.add('new');
+  const chat = new TestClient();
+  chat.add('new');
   const left = { threadId: 'thr_1', body: '', queuedAtMs: 0 };
-  desk.queue.restore([
+  chat.queue.restore([
     { ...left, clientId: 'old', state: 'queued' },
     { ...left, clientId: 'refused', state: 'failed' },
   ]);
-  desk.queue.open();
+  chat.queue.open();
   await settle();
-  await desk.answer();
-  assert.deepEqual([desk.tried, desk.state('refused')], [['old', 'new'], 'failed']);
+  await chat.answer();
+  assert.deepEqual([chat.tried, chat.state('refused')], [['old', 'new'], 'failed']);
 });
 
 test('the queue has an end', () => {
-  const desk = new Desk();
-  for (let number = 0; number < MOST_SENDS; number += 1) desk.add(`c${number}`);
-  assert.throws(() => desk.add('one more'), { code: 'QUEUE_FULL' });
+  const chat = new TestClient();
+  for (let number = 0; number < MOST_SENDS; number += 1) chat.add(`c${number}`);
+  assert.throws(() => chat.add('one more'), { code: 'QUEUE_FULL' });
+});
+
+test('a send waits for its uploads, and lets others pass meanwhile', async () => {
+  const t = new TestClient();
+  t.queue.open();
+  const files = [{ uploadId: 'u1' }, { uploadId: 'u2' }, { fileId: 'fil_3' }];
+  t.queue.add({
+    clientId: 'a',
+    threadId: 'thr_1',
+    body: '',
+    files,
+    queuedAtMs: 0,
+    state: 'queued',
+  });
+  t.add('b');
+  await settle();
+  assert.deepEqual(t.tried, ['b']);
+  await t.answer();
+  t.queue.uploaded('u2', 'fil_2');
+  await settle();
+  assert.deepEqual(t.tried, ['b']);
+  t.queue.uploaded('u1', 'fil_1');
+  await settle();
+  assert.deepEqual(t.tried, ['b', 'a']);
+  const ids = t.attempts.at(-1)?.send.files?.map(({ fileId }) => fileId);
+  assert.deepEqual(ids, ['fil_1', 'fil_2', 'fil_3']);
+});
+
+test('the files that a send got are kept with it', async () => {
+  const t = new TestClient();
+  const files = [{ uploadId: 'u1' }];
+  t.queue.add({
+    clientId: 'a',
+    threadId: 'thr_1',
+    body: '',
+    files,
+    queuedAtMs: 0,
+    state: 'queued',
+  });
+  t.queue.uploaded('u1', 'fil_1');
+  assert.deepEqual(t.saved[0]?.files, [{ uploadId: 'u1', fileId: 'fil_1' }]);
+});
+
+test('an upload that was refused fails its send, which can be tried again', async () => {
+  const t = new TestClient();
+  t.queue.open();
+  const files = [{ uploadId: 'u1' }];
+  t.queue.add({
+    clientId: 'a',
+    threadId: 'thr_1',
+    body: '',
+    files,
+    queuedAtMs: 0,
+    state: 'queued',
+  });
+  t.queue.uploadFailed('u1', { status: 413, code: 'ATTACHMENT_TOO_LARGE', title: '' });
+  assert.equal(t.state('a'), 'failed');
+  t.queue.retry('a');
+  t.queue.uploaded('u1', 'fil_1');
+  await settle();
+  assert.deepEqual(t.tried, ['a']);
 });

@@ -3,7 +3,7 @@
 import type { Socket } from '../src/environment.js';
 import type { FeedEvent, Message } from '../src/types.js';
 import type { FakeClock } from './fakes.js';
-import { event, message, row, thread } from './things.js';
+import { AT, event, message, row, thread } from './things.js';
 
 type Body = Record<string, unknown>;
 type Reply = Response | Promise<Response>;
@@ -30,11 +30,14 @@ export class FakeServer {
   /** What each request meets before it is looked at. */
   meets: (asked: Asked) => Reply | null = () => null;
   /** Whether sockets are let in. */
+  watchable: (threadId: string) => boolean = () => true;
+  readonly online = new Map<string, Set<string>>();
   takesSockets = true;
   /** Whether sockets answer. */
   socketsAnswer = true;
   /** How many events a page of `sync` has. */
   page = 100;
+  limits = { watched_threads: 50 };
   acknowledged: string[] = [];
   #tickets = 0;
   readonly #waiting = new Set<() => void>();
@@ -133,6 +136,8 @@ export class FakeServer {
     switch (`${asked.method} ${noun}${what ? `/${what}` : ''}`) {
       case 'GET inbox':
         return json({ ...this.#inbox(), next_cursor: null, counts: {}, sync_cursor: this.cursor });
+      case 'GET limits':
+        return json({ limits: this.limits });
       case 'POST tickets':
         return json({ ticket: `ticket-${(this.#tickets += 1)}` });
       case 'GET sync':
@@ -210,6 +215,7 @@ export class FakeSocket implements Socket {
   readonly url: URL;
   isOpen = false;
   isGone = false;
+  watched: readonly string[] = [];
   /** Frames of this one socket. */
   readonly said: Body[] = [];
   readonly #server: FakeServer;
@@ -243,7 +249,26 @@ export class FakeSocket implements Socket {
     else if (frame['type'] === 'send') {
       this.say({ type: 'sent', ref, ...this.#server.send(String(frame['thread_id']), frame) });
     } else if (frame['type'] === 'ack') this.#server.acknowledged.push(String(frame['cursor']));
+    else if (frame['type'] === 'watch') this.#watch(frame['threads'] as string[], ref);
     else if (ref) this.say({ type: 'done', ref });
+  }
+
+  /** All or none, and the present state of those that are watched. */
+  #watch(threads: readonly string[], ref: unknown): void {
+    if (!threads.every((id) => this.#server.watchable(id))) {
+      const code = 'THREAD_NOT_FOUND';
+      return this.say({ type: 'error', ref, status: 404, code, title: 'There is no such thread' });
+    }
+    if (threads.length > this.#server.limits.watched_threads) {
+      const code = 'INVALID_REQUEST';
+      return this.say({ type: 'error', ref, status: 400, code, title: 'Too many threads' });
+    }
+    this.watched = threads;
+    for (const id of threads)
+      for (const who of this.#server.online.get(id) ?? []) {
+        this.say({ type: 'presence', thread_id: id, user_id: who, online: true, at: AT });
+      }
+    this.say({ type: 'done', ref });
   }
 
   say(frame: object): void {

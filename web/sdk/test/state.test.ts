@@ -13,10 +13,22 @@ import {
   THREADS_KEPT,
   THREADS_WITH_MESSAGES,
   type ThreadState,
+  withForms,
 } from '../src/state.js';
 import type { FeedEvent, Message } from '../src/types.js';
 import { chance } from './fakes.js';
-import { AT, card, event, message, messageId, participant, row, thread } from './things.js';
+import {
+  AT,
+  attachment,
+  card,
+  event,
+  file,
+  message,
+  messageId,
+  participant,
+  row,
+  thread,
+} from './things.js';
 
 const LATER = '2027-01-15T09:00:00.000Z';
 
@@ -206,4 +218,22 @@ test('a changed card whose message is not kept changes no message', () => {
     event('card.changed', { card: card(2) }),
   );
   assert.deepEqual(known(state).messages, [message(9)]);
+});
+
+test('a file that is ready takes the place of its placeholder, in its message alone', () => {
+  const early = file({ state: 'processing', width: null, height: null, renditions: [] });
+  const other = file({ id: 'fil_2' });
+  const messages = [attachment(early), attachment(other)];
+  const before = after(told(1, { kind: 'asset', attachments: messages }), told(2));
+  const later = applyEvent(before, event('file.changed', { file: file() }));
+  const [shown] = known(later).messages;
+  assert.deepEqual(shown?.attachments, [attachment(file()), attachment(other)]);
+  assert.equal(known(later).messages[1], known(before).messages[1]);
+});
+
+test('a page that was asked for before the file was ready shows it ready', () => {
+  const early = file({ state: 'processing', renditions: [] });
+  const page = [message(1, { attachments: [attachment(early)] })];
+  const [shown] = withForms(page, [event('file.changed', { file: file() })]);
+  assert.equal(shown?.attachments[0]?.file.state, 'ready');
 });

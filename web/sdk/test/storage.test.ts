@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Send } from '../src/queue.js';
-import { Shelf } from '../src/shelf.js';
+import { UserStore } from '../src/user_store.js';
 import { applyEvent, EMPTY, type State } from '../src/state.js';
 import { localStorageAdapter, memoryStorage, type Storage } from '../src/storage.js';
 import { FakeClock, settle } from './fakes.js';
 import { event, message } from './things.js';
 
-function shelf(storage: Storage, clock = new FakeClock(), complaints: unknown[] = []): Shelf {
-  return new Shelf(storage, clock, (error) => complaints.push(error));
+function shelf(storage: Storage, clock = new FakeClock(), complaints: unknown[] = []): UserStore {
+  return new UserStore(storage, clock, (error) => complaints.push(error));
 }
 
 function stateOf(...threadIds: string[]): State {

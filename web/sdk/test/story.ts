@@ -128,7 +128,10 @@ export class Story {
     this.pick<() => unknown>([
       () => weather.breakAll(),
       () => weather.breakAll(),
-      () => (weather.isAway = true) && weather.breakAll(),
+      () => {
+        weather.isAway = true;
+        weather.breakAll();
+      },
       () => weather.clearUp(),
       () => weather.clearUp(),
       () => (weather.loss = 0.2),

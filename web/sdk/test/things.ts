@@ -1,6 +1,15 @@
 /** Messages, threads and rows to talk about. */
 
-import type { Card, FeedEvent, InboxRow, Message, Participant, Thread } from '../src/types.js';
+import type {
+  Attachment,
+  Card,
+  FeedEvent,
+  InboxRow,
+  Message,
+  Participant,
+  StoredFile,
+  Thread,
+} from '../src/types.js';
 
 export const AT = '2027-01-15T08:00:00.000Z';
 
@@ -18,11 +27,60 @@ export function message(seq: number, more: Partial<Message> = {}): Message {
     body: `number ${seq}`,
     body_html: `<p>number ${seq}</p>`,
     system: null,
+    attachments: [],
     reply_to: null,
     created_at: AT,
     edited_at: null,
     deleted_at: null,
     ...more,
+  };
+}
+
+/** A picture that everybody may see. */
+export function file(more: Partial<StoredFile> = {}): StoredFile {
+  return {
+    id: 'fil_1',
+    thread_id: 'thr_1',
+    owner_id: 'mia',
+    state: 'ready',
+    reason: null,
+    media: 'image',
+    name: 'roof.jpg',
+    mime: 'image/jpeg',
+    bytes: 1000,
+    sha256: null,
+    width: 400,
+    height: 300,
+    duration_ms: null,
+    peaks: null,
+    alt: null,
+    band: 0,
+    visibility: 'clear',
+    can_reveal: false,
+    renditions: [
+      { kind: 'thumb', url: '/thumb', mime: 'image/webp', width: 200, height: 150 },
+      { kind: 'preview', url: '/preview', mime: 'image/webp', width: 400, height: 300 },
+    ],
+    created_at: AT,
+    expires_at: null,
+    ...more,
+  };
+}
+
+export function attachment(of: StoredFile): Attachment {
+  const { id, name, mime, bytes, sha256, width, height } = of;
+  const thumb = of.renditions[0]?.url ?? null;
+  return {
+    kind: 'preview',
+    file_id: id,
+    name,
+    mime,
+    bytes,
+    sha256,
+    width,
+    height,
+    thumb,
+    file: of,
   };
 }
 
@@ -77,6 +135,7 @@ export function thread(id = 'thr_1', more: Partial<Thread> = {}): Thread {
     job_id: null,
     group_id: null,
     leg_id: null,
+    bookings: [],
     city: null,
     safe_mode_required: false,
     request_state: 'none',
@@ -100,6 +159,7 @@ export function row(threadId = 'thr_1', more: Partial<InboxRow> = {}): InboxRow 
     badges: [],
     pinned: false,
     starred: false,
+    has_files: false,
     muted_until: null,
     last_read: null,
     last_message: null,

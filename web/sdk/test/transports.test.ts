@@ -2,202 +2,203 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { EventReader } from '../src/transports/sse.js';
-import { blocking, Desk } from './desk.js';
+import { blocking, TestClient } from './test_client.js';
 import { problem } from './server.js';
 
 const MINUTE_MS = 60_000;
 const TRANSPORTS = ['websocket', 'sse', 'long-poll', 'poll'] as const;
 
 test('a WebSocket is opened with a ticket, from the cursor of the inbox', async () => {
-  const desk = new Desk();
-  desk.server.write('before');
-  await desk.connect();
-  const [socket] = desk.server.sockets;
+  const chat = new TestClient();
+  chat.server.write('before');
+  await chat.connect();
+  const [socket] = chat.server.sockets;
   assert.equal(socket?.url.href, 'ws://greenroom.test/v1/ws?since=e-1&ticket=ticket-1');
-  assert.deepEqual(desk.client.connection, { state: 'live', transport: 'websocket' });
+  assert.deepEqual(chat.client.connection, { state: 'live', transport: 'websocket' });
 });
 
 test('every transport tells the same, once and in order', async () => {
   for (const transport of TRANSPORTS) {
-    const desk = new Desk({ transports: [transport] });
-    desk.server.page = 3;
-    await desk.connect();
-    for (let number = 0; number < 8; number += 1) desk.server.write(`n${number}`);
-    await desk.clock.advance(3_000);
-    assert.equal(desk.heard.join(), 'n0,n1,n2,n3,n4,n5,n6,n7', transport);
-    assert.equal(desk.client.connection.transport, transport);
-    assert.equal(desk.client.connection.state, transport === 'poll' ? 'polling' : 'live');
-    await desk.client.close();
+    const chat = new TestClient({ transports: [transport] });
+    chat.server.page = 3;
+    await chat.connect();
+    for (let number = 0; number < 8; number += 1) chat.server.write(`n${number}`);
+    await chat.clock.advance(3_000);
+    assert.equal(chat.heard.join(), 'n0,n1,n2,n3,n4,n5,n6,n7', transport);
+    assert.equal(chat.client.connection.transport, transport);
+    assert.equal(chat.client.connection.state, transport === 'poll' ? 'polling' : 'live');
+    await chat.client.close();
   }
 });
 
 test('where sockets do not open though the server answers, a stream takes over', async () => {
-  const desk = new Desk();
-  desk.server.takesSockets = false;
-  await desk.connect();
-  await desk.clock.advance(1_000);
-  assert.equal(desk.server.sockets.length, 2);
-  assert.deepEqual(desk.ways, ['reconnecting', 'sse']);
+  const chat = new TestClient();
+  chat.server.takesSockets = false;
+  await chat.connect();
+  await chat.clock.advance(1_000);
+  assert.equal(chat.server.sockets.length, 2);
+  assert.deepEqual(chat.ways, ['reconnecting', 'sse']);
 });
 
 test('a socket that opens but never answers does not count as open', async () => {
-  const desk = new Desk();
-  desk.server.socketsAnswer = false;
-  await desk.connect();
-  await desk.clock.advance(21_000);
-  assert.deepEqual(desk.ways, ['reconnecting', 'sse']);
+  const chat = new TestClient();
+  chat.server.socketsAnswer = false;
+  await chat.connect();
+  await chat.clock.advance(21_000);
+  assert.deepEqual(chat.ways, ['reconnecting', 'sse']);
 });
 
 test('what comes while a way in is looked for is told all the same', async () => {
-  const desk = new Desk();
-  desk.server.socketsAnswer = false;
-  desk.server.meets = ({ path }) => (path === '/v1/tickets' ? problem(404, 'NOT_FOUND') : null);
-  await desk.connect();
-  desk.server.write('meanwhile');
-  await desk.clock.advance(1_000);
-  assert.deepEqual(desk.heard, ['meanwhile']);
+  const chat = new TestClient();
+  chat.server.socketsAnswer = false;
+  chat.server.meets = ({ path }) => (path === '/v1/tickets' ? problem(404, 'NOT_FOUND') : null);
+  await chat.connect();
+  chat.server.write('meanwhile');
+  await chat.clock.advance(1_000);
+  assert.deepEqual(chat.heard, ['meanwhile']);
 });
 
 test('step by step down to plain polling', async () => {
-  const desk = new Desk();
-  desk.server.takesSockets = false;
-  desk.server.meets = blocking('/v1/stream', '/v1/sync?wait');
-  await desk.connect();
-  await desk.clock.advance(5_000);
-  assert.equal(desk.client.connection.transport, 'poll');
-  assert.equal(desk.client.connection.state, 'polling');
-  desk.server.write('hello');
-  await desk.clock.advance(3_000);
-  assert.deepEqual(desk.heard, ['hello']);
+  const chat = new TestClient();
+  chat.server.takesSockets = false;
+  chat.server.meets = blocking('/v1/stream', '/v1/sync?wait');
+  await chat.connect();
+  await chat.clock.advance(5_000);
+  assert.equal(chat.client.connection.transport, 'poll');
+  assert.equal(chat.client.connection.state, 'polling');
+  chat.server.write('hello');
+  await chat.clock.advance(3_000);
+  assert.deepEqual(chat.heard, ['hello']);
 });
 
 test('a stream that is held back by a proxy does not count as open', async () => {
-  const desk = new Desk({ transports: ['sse', 'poll'] });
-  desk.server.meets = ({ path }) => {
+  const chat = new TestClient({ transports: ['sse', 'poll'] });
+  chat.server.meets = ({ path }) => {
     const held = new Response(new ReadableStream(), {
       headers: { 'content-type': 'text/event-stream' },
     });
     return path === '/v1/stream' ? held : null;
   };
-  await desk.connect();
-  await desk.clock.advance(21_000);
-  assert.equal(desk.client.connection.transport, 'poll');
+  await chat.connect();
+  await chat.clock.advance(21_000);
+  assert.equal(chat.client.connection.transport, 'poll');
 });
 
 test('an answer that is no stream does not count as one', async () => {
-  const desk = new Desk({ transports: ['sse', 'poll'] });
-  desk.server.meets = ({ path }) => (path === '/v1/stream' ? new Response('<html>') : null);
-  await desk.connect();
-  await desk.clock.advance(1_000);
-  assert.equal(desk.client.connection.transport, 'poll');
+  const chat = new TestClient({ transports: ['sse', 'poll'] });
+  chat.server.meets = ({ path }) => (path === '/v1/stream' ? new Response('<html>') : null);
+  await chat.connect();
+  await chat.clock.advance(1_000);
+  assert.equal(chat.client.connection.transport, 'poll');
 });
 
 test('a long-poll that is answered at once, with nothing, gives way to polling', async () => {
-  const desk = new Desk({ transports: ['long-poll', 'poll'] });
+  const chat = new TestClient({ transports: ['long-poll', 'poll'] });
   const empty = (): Response => Response.json({ events: [], cursor: 'e-0', has_more: false });
-  desk.server.meets = ({ query }) => (query.has('wait') ? empty() : null);
-  await desk.connect();
-  await desk.clock.advance(10_000);
-  assert.equal(desk.client.connection.transport, 'poll');
-  assert.ok(desk.server.asked.length < 12, `${desk.server.asked.length} requests`);
+  chat.server.meets = ({ query }) => (query.has('wait') ? empty() : null);
+  await chat.connect();
+  await chat.clock.advance(10_000);
+  assert.equal(chat.client.connection.transport, 'poll');
+  const polls = chat.server.count('GET', '/v1/sync');
+  assert.ok(polls <= 10, `${polls} requests`);
 });
 
 test('while the whole server is away no transport is blamed', async () => {
   for (const transport of TRANSPORTS) {
-    const desk = new Desk({ transports: [transport, 'poll'] });
-    await desk.connect();
-    desk.server.goAway();
-    await desk.clock.advance(5 * MINUTE_MS);
-    assert.equal(desk.client.connection.state, 'offline', transport);
-    desk.server.comeBack();
-    await desk.clock.advance(31_000);
-    assert.equal(desk.client.connection.transport, transport);
-    await desk.client.close();
+    const chat = new TestClient({ transports: [transport, 'poll'] });
+    await chat.connect();
+    chat.server.goAway();
+    await chat.clock.advance(5 * MINUTE_MS);
+    assert.equal(chat.client.connection.state, 'offline', transport);
+    chat.server.comeBack();
+    await chat.clock.advance(31_000);
+    assert.equal(chat.client.connection.transport, transport);
+    await chat.client.close();
   }
 });
 
 test('better transports are tried again after a while', async () => {
-  const desk = new Desk();
-  desk.server.takesSockets = false;
-  await desk.connect();
-  await desk.clock.advance(1_000);
-  desk.server.takesSockets = true;
-  desk.server.write('one');
-  await desk.clock.advance(5 * MINUTE_MS);
-  assert.equal(desk.client.connection.transport, 'websocket');
-  desk.server.write('two');
-  await desk.clock.advance(0);
-  assert.deepEqual(desk.heard, ['one', 'two']);
+  const chat = new TestClient();
+  chat.server.takesSockets = false;
+  await chat.connect();
+  await chat.clock.advance(1_000);
+  chat.server.takesSockets = true;
+  chat.server.write('one');
+  await chat.clock.advance(5 * MINUTE_MS);
+  assert.equal(chat.client.connection.transport, 'websocket');
+  chat.server.write('two');
+  await chat.clock.advance(0);
+  assert.deepEqual(chat.heard, ['one', 'two']);
 });
 
 test('a look upwards that fails leads back, and nothing is missed or told twice', async () => {
-  const desk = new Desk();
-  desk.server.takesSockets = false;
-  desk.server.meets = blocking('/v1/stream');
-  await desk.connect();
+  const chat = new TestClient();
+  chat.server.takesSockets = false;
+  chat.server.meets = blocking('/v1/stream');
+  await chat.connect();
   const expected: string[] = [];
   for (let second = 0; second < 20 * 60; second += 10) {
-    desk.server.write(`at ${second}`);
+    chat.server.write(`at ${second}`);
     expected.push(`at ${second}`);
-    await desk.clock.advance(10_000);
+    await chat.clock.advance(10_000);
   }
-  assert.deepEqual(desk.heard, expected);
-  assert.equal(desk.client.connection.transport, 'long-poll');
+  assert.deepEqual(chat.heard, expected);
+  assert.equal(chat.client.connection.transport, 'long-poll');
   // Two when it began, and one at each of two looks upwards.
-  assert.equal(desk.server.sockets.length, 4);
+  assert.equal(chat.server.sockets.length, 4);
 });
 
 test('a silent socket is asked, and left when it does not answer', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  await desk.clock.advance(25_000);
-  const [socket] = desk.server.sockets;
+  const chat = new TestClient();
+  await chat.connect();
+  await chat.clock.advance(25_000);
+  const [socket] = chat.server.sockets;
   assert.equal(socket?.said.filter((frame) => frame['type'] === 'ping').length, 2);
-  desk.server.socketsAnswer = false;
-  await desk.clock.advance(25_000);
-  assert.equal(desk.client.connection.state, 'live');
-  desk.server.socketsAnswer = true;
-  await desk.clock.advance(10_000);
-  await desk.clock.advance(1_000);
-  assert.deepEqual(desk.ways, ['reconnecting', 'websocket', 'reconnecting', 'websocket']);
+  chat.server.socketsAnswer = false;
+  await chat.clock.advance(25_000);
+  assert.equal(chat.client.connection.state, 'live');
+  chat.server.socketsAnswer = true;
+  await chat.clock.advance(10_000);
+  await chat.clock.advance(1_000);
+  assert.deepEqual(chat.ways, ['reconnecting', 'websocket', 'reconnecting', 'websocket']);
 });
 
 test('a stream without a sign for 45 s is dead; a comment is a sign', async () => {
-  const desk = new Desk({ transports: ['sse', 'poll'] });
-  await desk.connect();
-  const [stream] = desk.server.streams;
+  const chat = new TestClient({ transports: ['sse', 'poll'] });
+  await chat.connect();
+  const [stream] = chat.server.streams;
   for (let beat = 0; beat < 6; beat += 1) {
-    await desk.clock.advance(20_000);
+    await chat.clock.advance(20_000);
     stream?.beat();
   }
-  await desk.clock.advance(44_999);
-  assert.deepEqual(desk.ways, ['reconnecting', 'sse']);
-  await desk.clock.advance(1_000);
-  assert.deepEqual(desk.ways, ['reconnecting', 'sse', 'reconnecting', 'sse']);
-  assert.equal(desk.server.count('GET', '/v1/stream'), 2);
+  await chat.clock.advance(44_999);
+  assert.deepEqual(chat.ways, ['reconnecting', 'sse']);
+  await chat.clock.advance(1_000);
+  assert.deepEqual(chat.ways, ['reconnecting', 'sse', 'reconnecting', 'sse']);
+  assert.equal(chat.server.count('GET', '/v1/stream'), 2);
 });
 
 test('an id without an event moves the place in the feed', async () => {
-  const desk = new Desk({ transports: ['sse', 'poll'] });
-  await desk.connect();
-  const [stream] = desk.server.streams;
+  const chat = new TestClient({ transports: ['sse', 'poll'] });
+  await chat.connect();
+  const [stream] = chat.server.streams;
   stream?.move('e-5');
-  await desk.clock.advance(0);
+  await chat.clock.advance(0);
   stream?.fail();
-  await desk.clock.advance(1_000);
-  const last = desk.server.asked.filter(({ path }) => path === '/v1/stream').at(-1);
+  await chat.clock.advance(1_000);
+  const last = chat.server.asked.filter(({ path }) => path === '/v1/stream').at(-1);
   assert.equal(last?.query.get('since'), 'e-5');
 });
 
 test('events of a transport that was left are not heard', async () => {
-  const desk = new Desk();
-  await desk.connect();
-  const [socket] = desk.server.sockets;
+  const chat = new TestClient();
+  await chat.connect();
+  const [socket] = chat.server.sockets;
   const deaf = socket?.onmessage;
-  desk.client.setVisibility('closed');
-  const late = desk.server.tell('receipt');
+  chat.client.setVisibility('closed');
+  const late = chat.server.tell('receipt');
   deaf?.({ data: JSON.stringify(late) });
-  assert.deepEqual(desk.events, []);
+  assert.deepEqual(chat.events, []);
 });
 
 test('server-sent events are read however they are cut', () => {
@@ -219,23 +220,23 @@ test('server-sent events are read however they are cut', () => {
 });
 
 test('polls keep the pace of the person and stop when the chat is closed', async () => {
-  const desk = new Desk({ transports: ['poll'] });
-  await desk.connect();
+  const chat = new TestClient({ transports: ['poll'] });
+  await chat.connect();
   const polls = async (spanMs: number): Promise<number> => {
-    const before = desk.server.asked.length;
-    await desk.clock.advance(spanMs);
-    return desk.server.asked.length - before;
+    const before = chat.server.asked.length;
+    await chat.clock.advance(spanMs);
+    return chat.server.asked.length - before;
   };
   assert.equal(await polls(MINUTE_MS), 20);
-  desk.client.setVisibility('background');
+  chat.client.setVisibility('background');
   assert.equal(await polls(MINUTE_MS), 6);
-  await desk.clock.advance(4 * MINUTE_MS);
+  await chat.clock.advance(4 * MINUTE_MS);
   assert.equal(await polls(MINUTE_MS), 2);
-  desk.client.touch();
+  chat.client.touch();
   assert.equal(await polls(MINUTE_MS), 7);
-  desk.client.setVisibility('closed');
+  chat.client.setVisibility('closed');
   assert.equal(await polls(10 * MINUTE_MS), 0);
-  assert.equal(desk.client.connection.state, 'closed');
-  desk.client.setVisibility('open');
+  assert.equal(chat.client.connection.state, 'closed');
+  chat.client.setVisibility('open');
   assert.ok((await polls(MINUTE_MS)) >= 20);
 });

@@ -104,6 +104,8 @@ export class Weather {
         const most = query.has('limit') ? Math.min(limit, world.rowsPage) : world.rowsPage;
         return world.inbox(query.get('folder') ?? 'all', query.get('cursor'), most);
       }
+      case 'GET limits':
+        return { limits: { watched_threads: 50 } };
       case 'POST tickets':
         return { ticket: 'ticket' };
       case 'GET sync':
@@ -115,9 +117,9 @@ export class Weather {
       case 'POST threads messages':
         return world.send(id, String(body['client_id']), String(body['body']));
       case 'PATCH threads messages':
-        return world.change(world.access(id), seqOf(part), String(body['body']));
+        return { message: world.change(world.access(id), seqOf(part), String(body['body'])) };
       case 'DELETE threads messages':
-        return world.erase(world.access(id), seqOf(part));
+        return { message: world.erase(world.access(id), seqOf(part)) };
       case 'POST threads read':
         return { inbox: world.read(world.access(id), seqOf(String(body['up_to']))) };
       case 'PATCH threads me':

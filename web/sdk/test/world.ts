@@ -170,7 +170,7 @@ export class World {
   }
 
   arrange(home: Home, edit: InboxEdit): InboxRow {
-    home.edit = { ...home.edit, ...edit } as Home['edit'];
+    home.edit = { ...home.edit, ...edit };
     this.#tell({ type: 'inbox.changed', home });
     return this.row(home);
   }

@@ -1,4 +1,4 @@
-/** The key of a deed: one for all its tries, another one for another deed. Pure. */
+/** The idempotency key of an action: the same for all attempts of it, a new one for the next action. */
 
 export class Attempt {
   readonly #newKey: () => string;

@@ -4,14 +4,16 @@ import type { Card, Leg, Panel, PanelTimer, Thread } from '@greenroom/sdk';
 import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
+import { untilOf, whenOf } from '../i18n/when.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import type { Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
-import { isAwaited, legShown, nextTimer } from './coming.ts';
-import { panels } from './desk.ts';
+import { isAboutBooking } from './booking_events.ts';
+import { sumsInShort } from './booking_sums.ts';
+import { isAwaited, legShown, nextTimer, shortTime } from './booking_timers.ts';
+import { panels } from './loaders.ts';
 import { CardElement } from './element.ts';
 import { chip } from './style.ts';
-import { isZone, zoneName } from './zones.ts';
 
 const REDRAW_MS = 20_000;
 /** A burst of events is one change. */
@@ -148,10 +150,8 @@ export class GreenroomBookingHeader extends CardElement {
       this.redrawEvery(REDRAW_MS),
       session.onReload(() => this.#loadAnew()),
       session.client.on('begun', () => void this.#loadAnew()),
-      session.client.on('event', ({ type, thread_id }) => {
-        const isAbout =
-          type === 'card.changed' || type === 'thread.changed' || type === 'message.new';
-        if (isAbout && thread_id === this.thread?.id) this.#loadSoon();
+      session.client.on('event', (event) => {
+        if (event.thread_id === this.thread?.id && isAboutBooking(event)) this.#loadSoon();
       }),
       () => clearTimeout(this.#waiting ?? undefined),
     ];
@@ -179,7 +179,7 @@ export class GreenroomBookingHeader extends CardElement {
           >${icon(sign)}<span class="word">${words.legStates[leg.state]}</span></span
         >
         <span class="title" dir="auto">${leg.title}</span>
-        ${next ? this.#next(next) : nothing}
+        ${next ? this.#next(next, leg) : nothing}
         <span class="more ${this.isOpen ? 'shown' : ''}" id="more"
           >${this.#details(panel, leg)}</span
         >
@@ -199,35 +199,37 @@ export class GreenroomBookingHeader extends CardElement {
   #details({ booking }: Panel, leg: Leg): TemplateResult {
     const words = this.words.cards;
     const { format } = this;
-    const own = format.range(leg.start, leg.end);
-    const there = isZone(leg.timezone) ? format.range(leg.start, leg.end, leg.timezone) : own;
-    const isPaid = booking?.state === 'confirmed' && leg.state !== 'cancelled';
+    const { event, zone, yours } = whenOf(format, leg.start, leg.end, leg.timezone);
+    const sums = booking?.sums ?? leg.sums;
     const others = (booking?.legs.length ?? 1) - 1;
-    return html`<span><time datetime=${leg.start}>${own}</time></span>
-      ${
-        there === own
-          ? nothing
-          : html`<span>${there} · ${words.inZone(zoneName(leg.timezone))}</span>`
-      }
-      <span>${format.money(leg.price)}${isPaid ? ` · ${words.paid}` : nothing}</span>
-      ${others > 0 ? html`<span>${words.moreLegs(others)}</span>` : nothing}`;
+    return html`<span
+        ><time datetime=${leg.start}>${event}</time
+        >${zone ? ` · ${words.inZone(zone)}` : nothing}</span
+      >
+      ${yours ? html`<span>${words.yourTime(yours)}</span>` : nothing}
+      ${others > 0 ? html`<span>${words.moreLegs(others)}</span>` : nothing}
+      ${sumsInShort(sums).map(
+        (name) => html`<span class="number">${words.sums[name](format.money(sums[name]))}</span>`,
+      )}`;
   }
 
-  /** Where there is little room the time alone, behind a clock. */
-  #next(timer: PanelTimer): TemplateResult {
+  /** Where there is little room a time alone, which is then the booking's own. */
+  #next(timer: PanelTimer, leg: Leg): TemplateResult {
     return html`<span class="next">
       <span class="long">${this.#comes(timer)}</span>
       <span class="short" aria-hidden="true"
-        >${icon('clock')}<bdi>${this.format.left(timer.at, this.nowMs)}</bdi></span
+        >${icon('clock')}<bdi>${shortTime(this.format, timer, leg, this.nowMs)}</bdi></span
       >
     </span>`;
   }
 
   #comes({ kind, at, card_id }: PanelTimer): string {
     const words = this.words.cards;
-    const left = this.format.left(at, this.nowMs);
-    const isMine = kind === 'card_expires' && isAwaited(this.#card(card_id), this.userId);
-    return isMine ? words.answerWithin(left) : words.timers[kind](left);
+    const until = untilOf(this.format, at, this.nowMs);
+    const card = this.#card(card_id);
+    const isMine = kind === 'card_expires' && isAwaited(card, this.userId);
+    const text = isMine ? words.answerWithin(until) : words.timers[kind](until);
+    return [card?.labels?.title, text].filter(Boolean).join(': ');
   }
 
   #card(cardId: string | null): Card | undefined {

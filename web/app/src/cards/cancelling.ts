@@ -1,11 +1,13 @@
 /** What a cancellation would cost, to be seen before it is asked for. Pure. */
 
-import type { ExpensesTab, LegExpenses, Money, Panel } from '@greenroom/sdk';
+import type { Expenses, LegExpenses, Money, Panel } from '@greenroom/sdk';
 
 export interface CancelQuote {
   refund: Money;
   /** What stays with the seller. */
   kept: Money;
+  /** What is held as a deposit and given back whoever cancels. */
+  deposit: Money;
   percent: number;
   noticeHours: number;
   /** Whether the reader is the one who gets it back. */
@@ -15,7 +17,7 @@ export interface CancelQuote {
 /** By leg, as the server would quote it now. A seller who cancels gives everything back. */
 export function cancelQuotes(
   { booking }: Panel,
-  { legs: accounts }: ExpensesTab,
+  { legs: accounts }: Expenses,
   userId: string,
 ): Record<string, CancelQuote> {
   const isBuyer = booking?.buyer === userId;
@@ -31,6 +33,7 @@ export function cancelQuotes(
     quotes[id] = {
       refund: { amount_cents: cents, currency },
       kept: { amount_cents: Math.max(0, held - cents), currency },
+      deposit: account.sums.held,
       percent: isBuyer ? quote.refund_percent : 100,
       noticeHours: isBuyer ? quote.notice_hours : 0,
       isBuyer,

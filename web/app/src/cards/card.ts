@@ -1,26 +1,36 @@
 /** A card in the timeline: what it says, how it stands, and what the viewer can do with it now. */
 
-import type { Card, CardAction } from '@greenroom/sdk';
+import type { Card, CardAction, StoredFile } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
 
+import { untilOf } from '../i18n/when.ts';
 import { icon } from '../look/icons.ts';
 import type { Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
-import { consequence, sureLabel } from './asking.ts';
-import { CardDeeds } from './card_deeds.ts';
-import { actionLabel, isSettling, stateLabel, titleOf, toneOf } from './catalogue.ts';
-import { documents, loadFiles, loadHistory } from './desk.ts';
-import { drawFacts, drawLink, type Drawing } from './facts.ts';
-import { iconOf, toneIcon } from './signs.ts';
+import { consequence, confirmLabel } from './confirmation.ts';
+import { asksForChoice, CardActions } from './card_actions.ts';
+import {
+  actionLabel,
+  isSettling,
+  paysBySilence,
+  stateLabel,
+  titleOf,
+  toneOf,
+} from './catalogue.ts';
+import { loadAttachments, loadProofs } from '../session/later.ts';
+import { documents, loadFiles, loadHistory, loadPlace } from './loaders.ts';
+import { drawFacts, drawLink, type Drawing, placeOf } from './facts.ts';
+import type { Point } from './geography.ts';
+import { iconOf, toneIcon } from './card_icons.ts';
 import { cardLook, chip } from './style.ts';
 
 const SECOND_MS = 1_000;
 const HALF_MINUTE_MS = 30_000;
 const HOUR_MS = 3_600_000;
 @customElement('greenroom-card')
-export class GreenroomCard extends CardDeeds {
-  static override styles = [...([CardDeeds.styles].flat() as []), chip, cardLook];
+export class GreenroomCard extends CardActions {
+  static override styles = [...([CardActions.styles].flat() as []), chip, cardLook];
 
   @state() private documentUrl: string | null = null;
   @state() private isHistoryOpen = false;
@@ -104,10 +114,30 @@ export class GreenroomCard extends CardDeeds {
   #facts(card: Card): TemplateResult | typeof nothing {
     const manifestId = card.payload['manifest_id'];
     const files = typeof manifestId === 'string' ? this.#files(manifestId) : nothing;
+    const shown = card.files?.length ? this.#stored(card, card.files) : nothing;
     const facts = drawFacts(this.#drawing(card));
-    return facts.length > 0 || files !== nothing
-      ? html`<div class="facts">${facts}${files}</div>`
+    const at = placeOf(card.payload);
+    const place = at ? this.#place(card, at) : nothing;
+    return facts.length > 0 || files !== nothing || shown !== nothing || at
+      ? html`<div class="facts">${place}${shown}${facts}${files}</div>`
       : nothing;
+  }
+
+  /** Pictures to choose from, or a receipt. */
+  #stored(card: Card, files: readonly StoredFile[]): TemplateResult {
+    if (!Array.isArray(card.payload['gallery'])) {
+      loadAttachments(this.session?.locale ?? 'en').catch(() => {});
+      return html`<greenroom-attachments .files=${files}></greenroom-attachments>`;
+    }
+    loadProofs().catch(() => {});
+    const canChoose = card.available_actions.some(({ input }) => asksForChoice(input));
+    return html`<greenroom-proofs
+      .files=${files}
+      .chosen=${canChoose ? this.chosen : (card.totals['selections'] ?? [])}
+      .canChoose=${canChoose}
+      .most=${Number(card.payload['max_selections'] ?? Infinity)}
+      @chosen=${(event: CustomEvent<{ chosen: string[] }>) => (this.chosen = event.detail.chosen)}
+    ></greenroom-proofs>`;
   }
 
   /** Few cards deliver files: what draws them comes with the first, and again with the next. */
@@ -116,11 +146,20 @@ export class GreenroomCard extends CardDeeds {
     return html`<greenroom-card-files .manifestId=${manifestId}></greenroom-card-files>`;
   }
 
+  #place(card: Card, at: Point): TemplateResult {
+    loadPlace().catch(() => {});
+    return html`<greenroom-card-place
+      .at=${at}
+      .called=${card.payload['place'] ?? ''}
+      ?own=${card.created_by === this.userId}
+    ></greenroom-card-place>`;
+  }
+
   #drawing(card: Card): Drawing {
-    const { format, nowMs, documentUrl, words } = this;
+    const { format, nowMs, userId, documentUrl, words } = this;
     const type = this.types.own.get(card.type);
     const name = (userId: string): string => this.nameIn(card.thread_id, userId);
-    return { card, type, words: words.cards, format, nowMs, documentUrl, name };
+    return { card, type, words: words.cards, format, nowMs, userId, documentUrl, name };
   }
 
   #fromTo(card: Card): string {
@@ -151,12 +190,15 @@ export class GreenroomCard extends CardDeeds {
     const words = this.words.cards;
     const isMine = card.waits_for.includes(this.userId);
     const leftMs = card.expires_at ? Date.parse(card.expires_at) - this.nowMs : null;
-    const left = card.expires_at ? this.format.left(card.expires_at, this.nowMs) : '';
+    const until = card.expires_at ? untilOf(this.format, card.expires_at, this.nowMs) : null;
     if (leftMs !== null && leftMs <= 0) return words.expired;
-    if (isMine) return left ? words.answerWithin(left) : words.yourTurn;
+    if (until && paysBySilence(card, this.types)) {
+      return words.bySilence(until, isMine, this.doer(card.thread_id, card.seller));
+    }
+    if (isMine) return until ? words.answerWithin(until) : words.yourTurn;
     const names = card.waits_for.map((userId) => this.nameIn(card.thread_id, userId));
     const who = names.length > 0 ? words.waitsFor(this.format.list(names)) : '';
-    return [who, left ? words.expiresIn(left) : ''].filter(Boolean).join(' · ');
+    return [who, until ? words.expiresIn(until) : ''].filter(Boolean).join(' · ');
   }
 
   #notices(): TemplateResult | typeof nothing {
@@ -210,16 +252,17 @@ export class GreenroomCard extends CardDeeds {
       @keydown=${this.#askKey}
     >
       <p id="question">
-        <strong>${words.areYouSure(label)}</strong> ${consequence(this.askingOf(card, action))}
+        <strong>${words.areYouSure(label)}</strong>
+        ${consequence(this.confirmationOf(card, action))}
       </p>
       <div class="actions">
         <button
           class="button ${isDanger ? 'firm' : 'primary'} sure"
           ?disabled=${this.busy !== null}
           aria-busy=${this.busy !== null}
-          @click=${() => this.act(card, action, {})}
+          @click=${() => this.act(card, action, this.inputOf(action))}
         >
-          ${this.busy ? html`<span class="spinner"></span>` : nothing}${sureLabel(this.askingOf(card, action))}
+          ${this.busy ? html`<span class="spinner"></span>` : nothing}${confirmLabel(this.confirmationOf(card, action))}
         </button>
         <button class="button" ?disabled=${this.busy !== null} @click=${this.unask}>
           ${words.goBack}
@@ -256,7 +299,7 @@ export class GreenroomCard extends CardDeeds {
         .context=${context}
         .value=${value}
         .threadId=${card.thread_id}
-        .submitLabel=${unanswered ? this.words.look.retry : sureLabel(this.askingOf(card, action))}
+        .submitLabel=${unanswered ? this.words.look.retry : confirmLabel(this.confirmationOf(card, action))}
         .isDanger=${action.style === 'danger'}
         .isBusy=${this.busy !== null}
         .isOver=${isOver}

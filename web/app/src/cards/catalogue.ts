@@ -67,30 +67,21 @@ export function isSettling(card: Card, types: Types): boolean {
   return ways.some((way) => way.from.includes(card.state) && way.action === 'succeeded');
 }
 
+/** Whether work counts as accepted, and is paid for, when nobody answers in time. */
+export function paysBySilence(card: Card, types: Types): boolean {
+  const ways = types.own.get(card.type)?.transitions ?? [];
+  return ways.some((way) => way.from.includes(card.state) && way.action === 'auto_accept');
+}
+
 /** What an action does with money, so that it is asked for with the sum. */
-export type Moving = 'charge' | 'refund' | 'cancel' | null;
+export type Moving = 'charge' | 'refund' | 'cancel' | 'complete' | null;
 
 export function movingOf(card: Card, action: CardAction, types: Types): Moving {
   const effects = transitionOf(card, action, types)?.effects ?? [];
   if (effects.some((effect) => effect.startsWith('charge'))) return 'charge';
   if (effects.includes('queue_refund')) return 'refund';
+  if (effects.includes('complete_leg')) return 'complete';
   return effects.includes('cancel_leg') ? 'cancel' : null;
-}
-
-export interface Maker {
-  kind: string;
-  role: string;
-  hasBooking: boolean;
-}
-
-/** The types that somebody may make here, as far as the catalogue tells. What ends a booking is
- * not what a hand should meet first. */
-export function creatableTypes(types: Types, { kind, role, hasBooking }: Maker): CardType[] {
-  const found = [...types.own.values()].filter(
-    (type) =>
-      type.threads.includes(kind) && type.create.includes(role) && (hasBooking || !type.needs_leg),
-  );
-  return found.sort((one, other) => Number(cancelsLeg(one)) - Number(cancelsLeg(other)));
 }
 
 /** Whether cards of this type end a part of a booking when they are accepted. */

@@ -3,17 +3,18 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
 
-import { describedBy, drawFault, faultAt, type FormDesk, idOf, label } from './field_parts.ts';
-import { type Choice, type Field, humanised, type Schema } from './schema.ts';
+import { describedBy, drawFault, faultAt, type FormHost, idOf, label } from './field_parts.ts';
+import { humanised } from './naming.ts';
+import type { Choice, Field, Schema } from './schema.ts';
 
 /** More of them fold up. */
 const RADIOS = 4;
 
-export function enumChoices({ words }: FormDesk, schema: Schema): Choice[] {
+export function enumChoices(schema: Schema): Choice[] {
   const values = schema.enum ?? (schema.const === undefined ? [] : [schema.const]);
   return values.map((value) => ({
     value: String(value),
-    label: words.values[value] ?? (typeof value === 'number' ? String(value) : humanised(value)),
+    label: typeof value === 'number' ? String(value) : humanised(value),
   }));
 }
 
@@ -26,21 +27,21 @@ export function zoneChoices(current: string): Choice[] {
 }
 
 export function drawChoice(
-  desk: FormDesk,
+  host: FormHost,
   field: Field,
   choices: readonly Choice[],
   raw: string,
   path: string,
 ): TemplateResult {
-  if (choices.length > RADIOS + 1) return drawSelect(desk, field, choices, raw, path);
+  if (choices.length > RADIOS + 1) return drawSelect(host, field, choices, raw, path);
   return html`<fieldset
     class="item"
     role="radiogroup"
     aria-required=${field.isRequired}
-    aria-invalid=${faultAt(desk, path) ? 'true' : 'false'}
-    aria-describedby=${describedBy(desk, path, false)}
+    aria-invalid=${faultAt(host, path) ? 'true' : 'false'}
+    aria-describedby=${describedBy(host, path, false)}
   >
-    <legend>${label(desk, field)}</legend>
+    <legend>${label(host, field)}</legend>
     ${choices.map(
       ({ value, label: text }, index) =>
         html`<label class="tick">
@@ -50,52 +51,52 @@ export function drawChoice(
             id=${index === 0 ? idOf(path) : nothing}
             value=${value}
             .checked=${live(raw === value)}
-            @change=${() => desk.set(path, value)}
+            @change=${() => host.set(path, value)}
           />
           <span dir="auto">${text}</span>
         </label>`,
     )}
-    ${drawFault(desk, path)}
+    ${drawFault(host, path)}
   </fieldset>`;
 }
 
 export function drawDocuments(
-  desk: FormDesk,
+  host: FormHost,
   field: Field,
   raw: string,
   path: string,
 ): TemplateResult {
-  const { documents } = desk.context;
-  if (documents && documents.length > 0) return drawChoice(desk, field, documents, raw, path);
+  const { documents } = host.context;
+  if (documents && documents.length > 0) return drawChoice(host, field, documents, raw, path);
   return html`<div class="item">
-    <p class="box" id=${idOf(path)} tabindex="-1">${desk.words.nothingToSign}</p>
+    <p class="box" id=${idOf(path)} tabindex="-1">${host.words.nothingToSign}</p>
   </div>`;
 }
 
 export function drawSelect(
-  desk: FormDesk,
+  host: FormHost,
   field: Field,
   choices: readonly Choice[],
   raw: string,
   path: string,
 ): TemplateResult {
-  const changed = (event: Event): void => desk.set(path, (event.target as HTMLSelectElement).value);
+  const changed = (event: Event): void => host.set(path, (event.target as HTMLSelectElement).value);
   return html`<div class="item">
-    <label for=${idOf(path)}>${label(desk, field)}</label>
+    <label for=${idOf(path)}>${label(host, field)}</label>
     <select
       class="field"
       id=${idOf(path)}
       aria-required=${field.isRequired}
-      aria-invalid=${faultAt(desk, path) ? 'true' : 'false'}
-      aria-describedby=${describedBy(desk, path, false)}
+      aria-invalid=${faultAt(host, path) ? 'true' : 'false'}
+      aria-describedby=${describedBy(host, path, false)}
       @change=${changed}
     >
-      ${raw ? nothing : html`<option value="" selected>${desk.words.choose}</option>`}
+      ${raw ? nothing : html`<option value="" selected>${host.words.choose}</option>`}
       ${choices.map(
         ({ value, label: text }) =>
           html`<option value=${value} ?selected=${value === raw}>${text}</option>`,
       )}
     </select>
-    ${drawFault(desk, path)}
+    ${drawFault(host, path)}
   </div>`;
 }

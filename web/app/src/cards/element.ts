@@ -23,10 +23,6 @@ export abstract class CardElement extends GreenroomElement {
     return [session.onChange(load)];
   }
 
-  protected get userId(): string {
-    return this.session?.userId ?? '';
-  }
-
   protected threadOf(threadId: string): Thread | null {
     return this.session?.client.state.threads.get(threadId)?.thread ?? null;
   }

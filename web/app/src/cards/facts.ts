@@ -5,11 +5,13 @@ import { html, nothing, type TemplateResult } from 'lit';
 
 import type { Format } from '../i18n/format.ts';
 import type { Words } from '../i18n/index.ts';
+import { whenOf, whenText } from '../i18n/when.ts';
 import { icon } from '../look/icons.ts';
-import { stopwatch } from './coming.ts';
-import { humanised, isMoney, type Schema } from './schema.ts';
+import { stopwatch } from './booking_timers.ts';
+import type { Point } from './geography.ts';
+import { humanised, isMoney } from './naming.ts';
+import type { Schema } from './schema.ts';
 import { money, totalOf } from './sums.ts';
-import { isZone, zoneName } from './zones.ts';
 
 export interface Drawing {
   card: Card;
@@ -17,6 +19,7 @@ export interface Drawing {
   words: Words['cards'];
   format: Format;
   nowMs: number;
+  userId: string;
   /** Where the document of the card can be read. */
   documentUrl: string | null;
   name(userId: string): string;
@@ -32,11 +35,17 @@ interface Range {
 
 /** Drawn in their own way, or by the card around. */
 const KNOWN_TOTALS = new Set([
+  'in_flight_cents',
+  'returned_cents',
+  'payout',
   ...['currency', 'total_cents', 'amount_cents', 'items', 'quote', 'old_range', 'latest_start'],
   ...['option', 'round', 'started_at', 'stopped_at', 'from_deposit_cents', 'failure_code'],
-  ...['title', 'sha256', 'signers'],
+  ...['title', 'sha256', 'signers', 'files', 'selections'],
 ]);
-const REFERENCES = new Set(['leg_id', 'document_id', 'manifest_id']);
+const REFERENCES = new Set([
+  ...['leg_id', 'document_id', 'manifest_id', 'receipt_file_id'],
+  ...['gallery', 'allow_selections', 'max_selections', 'watermark', 'expires_at'],
+]);
 /** What people wrote stands as they wrote it; these need no heading. */
 const PLAIN_SAYINGS = new Set(['note', 'reason', 'description']);
 const SAYING_CHARACTERS = 200;
@@ -63,13 +72,10 @@ export function drawFacts(drawing: Drawing): Drawn[] {
     parts.push(html`<p class="main">${money(drawing, totalOf(card) ?? 0)}</p>`);
     take('amount_cents');
   }
-  if (typeof payload['lat'] === 'number' && typeof payload['lon'] === 'number') {
-    parts.push(drawPlace(drawing, payload['lat'], payload['lon']));
-    take('lat', 'lon');
-  }
+  if (placeOf(payload)) take('lat', 'lon', 'place');
   if (payload['document_id']) parts.push(drawDocument(drawing));
   if (totals['started_at'] && !totals['stopped_at']) {
-    parts.push(drawStopwatch(drawing, String(totals['started_at'])));
+    parts.push(drawStopwatch(drawing, totals['started_at'] as string));
   }
   if (drawing.type?.erases_payload && Object.keys(payload).length === 0) {
     parts.push(html`<p class="quiet small">${drawing.words.erased}</p>`);
@@ -81,13 +87,22 @@ export function nameOfProperty(words: Words['cards'], name: string, schema?: Sch
   return schema?.title ?? words.names[name] ?? humanised(name);
 }
 
+/** What the buyer pays is told to the buyer as theirs. */
+export function nameFor(
+  { words, card, userId }: Pick<Drawing, 'words' | 'card' | 'userId'>,
+  name: string,
+  schema?: Schema,
+): string {
+  const isYours = name === 'buyer_payable' && card.buyer === userId;
+  return isYours ? words.youPay : nameOfProperty(words, name, schema);
+}
+
 function drawRest(drawing: Drawing, drawn: ReadonlySet<string>): Drawn[] {
   const { card, type, words } = drawing;
-  const schemas = ((type?.payload as Schema | undefined)?.properties ?? {}) as Record<
-    string,
-    Schema
-  >;
-  const rest = Object.entries(card.payload).filter(([name]) => !drawn.has(name));
+  const schemas = (type?.payload as Schema | undefined)?.properties ?? {};
+  const rest = Object.entries(card.payload).filter(
+    ([name]) => !drawn.has(name) && !schemas[name]?.['x-hidden'],
+  );
   const isSaying = (name: string, value: unknown): boolean =>
     typeof value === 'string' &&
     (PLAIN_SAYINGS.has(name) || (schemas[name]?.maxLength ?? 0) > SAYING_CHARACTERS);
@@ -129,7 +144,7 @@ function drawRows(
   return html`<dl class="rows">
     ${rows.map(
       ([name, value]) =>
-        html`<dt>${nameOfProperty(drawing.words, name, schemas[name])}</dt>
+        html`<dt>${nameFor(drawing, name, schemas[name])}</dt>
           <dd>${drawValue(drawing, name, value, schemas[name] ?? {})}</dd>`,
     )}
   </dl>`;
@@ -153,7 +168,7 @@ function drawValue(drawing: Drawing, name: string, value: unknown, schema: Schem
   return drawRows(drawing, Object.entries(value), schema.properties ?? {});
 }
 
-function drawText({ words, format }: Drawing, value: string, schema: Schema): unknown {
+function drawText({ format }: Drawing, value: string, schema: Schema): unknown {
   const isMoment = schema.format === 'date-time' && !Number.isNaN(Date.parse(value));
   if (isMoment) return html`<time datetime=${value}>${format.range(value, value)}</time>`;
   if (schema.format === 'date' && !Number.isNaN(Date.parse(value))) {
@@ -161,18 +176,17 @@ function drawText({ words, format }: Drawing, value: string, schema: Schema): un
     const day = new Intl.DateTimeFormat(format.locale, options).format(new Date(value));
     return html`<time datetime=${value}>${day}</time>`;
   }
-  return schema.enum ? (words.values[value] ?? humanised(value)) : html`<bdi>${value}</bdi>`;
+  return schema.enum ? humanised(value) : html`<bdi>${value}</bdi>`;
 }
 
 export function drawTime({ words, format }: Drawing, range: Range, zone: unknown): TemplateResult {
-  const own = format.range(range.start, range.end);
-  const there = isZone(zone) ? format.range(range.start, range.end, zone) : own;
+  const { event, zone: place, yours } = whenOf(format, range.start, range.end, zone);
   return html`<div>
-    <p class="main"><time datetime=${range.start}>${own}</time></p>
+    <p class="main"><time datetime=${range.start}>${event}</time></p>
     ${
-      there === own
-        ? nothing
-        : html`<p class="quiet small">${there} · ${words.inZone(zoneName(String(zone)))}</p>`
+      place && yours
+        ? html`<p class="quiet small">${words.inZone(place)} · ${words.yourTime(yours)}</p>`
+        : nothing
     }
   </div>`;
 }
@@ -186,7 +200,7 @@ function drawOptions(drawing: Drawing, options: Range[]): TemplateResult {
         ? html`<p class="quiet small">
             ${words.oldTime}:
             <span class=${card.totals['option'] === undefined ? '' : 'struck'}
-              >${format.range(old.start, old.end)}</span
+              >${whenText(words, whenOf(format, old.start, old.end, zone))}</span
             >
           </p>`
         : nothing
@@ -232,15 +246,6 @@ function drawItems(drawing: Drawing, items: Values[]): TemplateResult {
             <span>${words.total}</span><span class="sum">${money(drawing, total)}</span>
           </p>`
     }`;
-}
-
-function drawPlace({ words }: Drawing, lat: number, lon: number): TemplateResult {
-  const at = `${lat.toFixed(5)}, ${lon.toFixed(5)}`;
-  const map = `https://www.openstreetmap.org/?mlat=${lat}&mlon=${lon}#map=16/${lat}/${lon}`;
-  return html`<div>
-    <p><bdi>${at}</bdi></p>
-    ${drawLink(words, map, words.openMap, 'place')}
-  </div>`;
 }
 
 export function drawLink(
@@ -300,11 +305,17 @@ function drawStopwatch({ words, format, nowMs }: Drawing, since: string): Templa
 function drawQuote(drawing: Drawing): Drawn {
   const { words, card } = drawing;
   const quote = card.totals['quote'] as Values | undefined;
-  if (!quote) return nothing;
+  const isDone = card.state === 'accepted';
+  // Of a request that came to nothing it does not matter any more.
+  if (!quote || (!isDone && card.waits_for.length === 0)) return nothing;
   const sum = money(drawing, Number(quote['refund_cents']));
+  const heldCents = Number(quote['deposit_cents'] ?? 0);
+  const held = money(drawing, heldCents);
+  const line = isDone ? words.quoteDone : words.quoteLine;
   return html`<div class="box">
-    <p class="quiet small">${words.quote}</p>
-    <p>${words.quoteLine(sum, Number(quote['refund_percent']))}</p>
+    <p class="quiet small">${isDone ? words.cancelled : words.quote}</p>
+    <p>${line(sum, Number(quote['refund_percent']))}</p>
+    ${heldCents > 0 ? html`<p>${isDone ? words.depositDone(held) : words.depositBack(held)}</p>` : nothing}
     <p class="quiet small">
       ${
         card.created_by === card.seller
@@ -318,12 +329,15 @@ function drawQuote(drawing: Drawing): Drawn {
 function drawEnd(drawing: Drawing): Drawn {
   const { words, card } = drawing;
   const { failure_code: failure, from_deposit_cents: captured } = card.totals;
-  if (typeof captured !== 'number' && typeof failure !== 'string') return nothing;
-  return html`${
-    typeof captured === 'number'
-      ? html`<p class="quiet small">${words.fromDeposit(money(drawing, captured))}</p>`
-      : nothing
-  }
+  const { in_flight_cents: inFlight, returned_cents: returned, payout } = card.totals;
+  const lines = [
+    typeof captured === 'number' ? words.fromDeposit(money(drawing, captured)) : '',
+    typeof inFlight === 'number' ? words.inFlight(money(drawing, inFlight)) : '',
+    typeof returned === 'number' ? words.returned(money(drawing, returned)) : '',
+    typeof payout === 'string' ? (words.payouts[payout] ?? '') : '',
+  ].filter((line) => line !== '');
+  if (lines.length === 0 && typeof failure !== 'string') return nothing;
+  return html`${lines.map((line) => html`<p class="quiet small">${line}</p>`)}
   ${typeof failure === 'string' ? html`<p class="problem">${words.failure(failure)}</p>` : nothing}`;
 }
 
@@ -336,6 +350,11 @@ function isRange(value: unknown): value is Range & Values {
 
 function isRangeList(value: unknown): value is Range[] {
   return Array.isArray(value) && value.length > 0 && value.every(isRange);
+}
+
+/** Null for a card that shares no place. */
+export function placeOf({ lat, lon }: Values): Point | null {
+  return typeof lat === 'number' && typeof lon === 'number' ? { lat, lon } : null;
 }
 
 function isPriced(value: unknown): value is Values[] {

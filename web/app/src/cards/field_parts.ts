@@ -1,21 +1,24 @@
-/** What every field of a form has: a name, a hint, and what is wrong with it. */
+/** The parts that every field of a form has: label, hint and error text. */
 
 import { html, nothing, type TemplateResult } from 'lit';
 
 import type { Format } from '../i18n/format.ts';
+import type { FormWords } from '../i18n/forms.ts';
 import type { Words } from '../i18n/index.ts';
 import { nameOfProperty } from './facts.ts';
 import type { Field, FormContext, Schema } from './schema.ts';
 import type { FieldFault, Raw } from './values.ts';
 
 /** What the templates need of the form around them. */
-export interface FormDesk {
+export interface FormHost {
   context: FormContext;
-  words: Words['cards'];
+  words: Words['cards'] & FormWords;
   format: Format;
   faults: readonly FieldFault[];
   threadId: string;
   isLocating: boolean;
+  /** The text across the previews of proofs; empty for none. */
+  watermark: string;
   set(path: string, value: Raw): void;
   addRow(path: string, schema: Schema): void;
   removeRow(path: string, index: number): void;
@@ -28,26 +31,26 @@ export function idOf(path: string): string {
   return `field-${path.replaceAll('.', '-')}`;
 }
 
-export function label(desk: FormDesk, { name, schema, isRequired, kind }: Field): TemplateResult {
+export function label(host: FormHost, { name, schema, isRequired, kind }: Field): TemplateResult {
   const isAsked = isRequired || kind === 'boolean';
-  return html`${nameOfProperty(desk.words, name, schema)}${
-    isAsked ? nothing : html` <span class="quiet small">(${desk.words.optional})</span>`
+  return html`${nameOfProperty(host.words, name, schema)}${
+    isAsked ? nothing : html` <span class="quiet small">(${host.words.optional})</span>`
   }`;
 }
 
-export function faultAt(desk: FormDesk, path: string): FieldFault | undefined {
-  return desk.faults.find((each) => each.path === path);
+export function faultAt(host: FormHost, path: string): FieldFault | undefined {
+  return host.faults.find((each) => each.path === path);
 }
 
-export function drawFault(desk: FormDesk, path: string): Drawn {
-  const found = faultAt(desk, path);
+export function drawFault(host: FormHost, path: string): Drawn {
+  const found = faultAt(host, path);
   return found
-    ? html`<p class="fault small" id="${idOf(path)}-fault">${sayFault(desk, found)}</p>`
+    ? html`<p class="fault small" id="${idOf(path)}-fault">${sayFault(host, found)}</p>`
     : nothing;
 }
 
 function sayFault(
-  { words, format, context }: FormDesk,
+  { words, format, context }: FormHost,
   { fault, limit, isSum }: FieldFault,
 ): string {
   const { currency } = context;
@@ -58,20 +61,20 @@ function sayFault(
 }
 
 export function describedBy(
-  desk: FormDesk,
+  host: FormHost,
   path: string,
   hasHint: boolean,
 ): string | typeof nothing {
   const ids = [
     hasHint ? `${idOf(path)}-hint` : '',
-    faultAt(desk, path) ? `${idOf(path)}-fault` : '',
+    faultAt(host, path) ? `${idOf(path)}-fault` : '',
   ];
   return ids.filter(Boolean).join(' ') || nothing;
 }
 
-export function hintOf(desk: FormDesk, { kind, schema, isRequired }: Field): string {
+export function hintOf(host: FormHost, { kind, schema, isRequired }: Field): string {
   if (schema.description) return schema.description;
-  return kind === 'minutes' && !isRequired ? desk.words.minutesHint : '';
+  return kind === 'minutes' && !isRequired ? host.words.minutesHint : '';
 }
 
 export function drawHint(hint: string, path: string): Drawn {

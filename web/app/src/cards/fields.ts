@@ -11,68 +11,72 @@ import {
   drawHint,
   type Drawn,
   faultAt,
-  type FormDesk,
+  type FormHost,
   hintOf,
   idOf,
   label,
 } from './field_parts.ts';
 import { type Field, fieldsOf, hasMoments, kindOf, type Schema } from './schema.ts';
 import { type Raw, type RawMoment, type RawObject, subtotalOf } from './values.ts';
-import { momentOf, zoneName } from './zones.ts';
+import { momentOf } from '../i18n/wall_time.ts';
+import { zoneName } from '../i18n/zones.ts';
 
-export function drawObject(desk: FormDesk, schema: Schema, raw: RawObject, path = ''): Drawn[] {
-  const fields = fieldsOf(schema, desk.context);
+export function drawObject(host: FormHost, schema: Schema, raw: RawObject, path = ''): Drawn[] {
+  const fields = fieldsOf(schema, host.context);
   const names = new Set(fields.map(({ name }) => name));
   return [
-    names.has('lat') && names.has('lon') ? drawLocator(desk, path) : nothing,
+    names.has('lat') && names.has('lon') ? drawLocator(host, path) : nothing,
     hasMoments(schema) && !path
-      ? html`<p class="quiet small">${desk.words.yourTimes(zoneName(desk.context.timeZone))}</p>`
+      ? html`<p class="quiet small">${host.words.yourTimes(zoneName(host.context.timeZone))}</p>`
       : nothing,
-    ...fields.map((field) => drawField(desk, field, raw[field.name] ?? '', path + field.name)),
+    ...fields.map((field) => drawField(host, field, raw[field.name] ?? '', path + field.name)),
   ];
 }
 
-export function drawField(desk: FormDesk, field: Field, raw: Raw, path: string): Drawn {
+export function drawField(host: FormHost, field: Field, raw: Raw, path: string): Drawn {
   const { kind, schema } = field;
   switch (kind) {
     case 'hidden':
       return nothing;
     case 'object':
-      return drawGroup(desk, field, path, drawObject(desk, schema, raw as RawObject, `${path}.`));
+      return drawGroup(host, field, path, drawObject(host, schema, raw as RawObject, `${path}.`));
     case 'list':
-      return drawList(desk, field, (raw || []) as Raw[], path);
+      return drawList(host, field, (raw || []) as Raw[], path);
     case 'moment':
-      return drawMoment(desk, field, raw as RawMoment, path);
+      return drawMoment(host, field, raw as RawMoment, path);
     case 'boolean':
-      return drawBoolean(desk, field, raw === true, path);
+      return drawBoolean(host, field, raw === true, path);
     case 'option':
-      return drawChoice(desk, field, desk.context.options, String(raw), path);
+      return drawChoice(host, field, host.context.options, raw as string, path);
     case 'leg':
-      return drawChoice(desk, field, desk.context.legs, String(raw), path);
+      return drawChoice(host, field, host.context.legs, raw as string, path);
     case 'document':
-      return drawDocuments(desk, field, String(raw), path);
+      return drawDocuments(host, field, raw as string, path);
     case 'choice':
-      return drawChoice(desk, field, enumChoices(desk, schema), String(raw), path);
+      return drawChoice(host, field, enumChoices(schema), raw as string, path);
     case 'zone':
-      return drawSelect(desk, field, zoneChoices(String(raw)), String(raw), path);
+      return drawSelect(host, field, zoneChoices(raw as string), raw as string, path);
     case 'fixed':
-      return drawFixed(desk, field, String(raw));
+      return drawFixed(host, field, raw as string);
     case 'manifest':
-      return drawManifest(desk, field, path);
+      return drawManifest(host, field, path);
+    case 'file':
+    case 'files':
+      return drawFiles(host, field, path);
     default:
-      return drawText(desk, field, String(raw), path);
+      return drawText(host, field, raw as string, path);
   }
 }
 
-function drawText(desk: FormDesk, field: Field, raw: string, path: string): TemplateResult {
+function drawText(host: FormHost, field: Field, raw: string, path: string): TemplateResult {
   const { kind, schema } = field;
   const noon =
-    kind === 'date' && raw && momentOf({ date: raw, time: '12:00' }, desk.context.timeZone);
-  const hint = noon ? desk.format.date(noon) : hintOf(desk, field);
+    kind === 'date' && raw && momentOf({ date: raw, time: '12:00' }, host.context.timeZone);
+  const hint = noon ? host.format.date(noon) : hintOf(host, field);
   const typed = (event: Event): void =>
-    desk.set(path, (event.target as HTMLInputElement | HTMLTextAreaElement).value);
-  const invalid = faultAt(desk, path) ? 'true' : 'false';
-  const described = describedBy(desk, path, hint !== '');
+    host.set(path, (event.target as HTMLInputElement | HTMLTextAreaElement).value);
+  const invalid = faultAt(host, path) ? 'true' : 'false';
+  const described = describedBy(host, path, hint !== '');
   const input =
     kind === 'long'
       ? html`<textarea
@@ -103,9 +107,9 @@ function drawText(desk: FormDesk, field: Field, raw: string, path: string): Temp
         />`;
   return html`<div class="item ${kind}">
     <label for=${idOf(path)}
-      >${label(desk, field)}${kind === 'money' ? currencySign(desk) : nothing}</label
+      >${label(host, field)}${kind === 'money' ? currencySign(host) : nothing}</label
     >
-    ${input}${drawHint(hint, path)}${drawFault(desk, path)}
+    ${input}${drawHint(hint, path)}${drawFault(host, path)}
   </div>`;
 }
 
@@ -114,15 +118,15 @@ function modeOf(kind: string): string | typeof nothing {
   return kind === 'integer' || kind === 'minutes' ? 'numeric' : nothing;
 }
 
-function currencySign({ context }: FormDesk): Drawn {
+function currencySign({ context }: FormHost): Drawn {
   return context.currency ? html` <span class="quiet small">${context.currency}</span>` : nothing;
 }
 
-function drawMoment(desk: FormDesk, field: Field, raw: RawMoment, path: string): TemplateResult {
-  const { words } = desk;
+function drawMoment(host: FormHost, field: Field, raw: RawMoment, path: string): TemplateResult {
+  const { words } = host;
   const value = raw || { date: '', time: '' };
-  const invalid = faultAt(desk, path) ? 'true' : 'false';
-  const said = sayMoment(desk, value);
+  const invalid = faultAt(host, path) ? 'true' : 'false';
+  const said = sayMoment(host, value);
   const part = (name: 'date' | 'time', text: string): TemplateResult =>
     html`<input
       class="field"
@@ -131,20 +135,20 @@ function drawMoment(desk: FormDesk, field: Field, raw: RawMoment, path: string):
       aria-label=${text}
       aria-required=${field.isRequired}
       aria-invalid=${invalid}
-      aria-describedby=${describedBy(desk, path, said !== '')}
+      aria-describedby=${describedBy(host, path, said !== '')}
       .value=${live(value[name])}
-      @change=${(event: Event) => desk.set(`${path}.${name}`, (event.target as HTMLInputElement).value)}
+      @change=${(event: Event) => host.set(`${path}.${name}`, (event.target as HTMLInputElement).value)}
     />`;
   return html`<fieldset class="item">
-    <legend>${label(desk, field)}</legend>
+    <legend>${label(host, field)}</legend>
     <div class="pair">${part('date', words.day)}${part('time', words.clock)}</div>
-    ${drawHint(said, path)} ${drawFault(desk, path)}
+    ${drawHint(said, path)} ${drawFault(host, path)}
   </fieldset>`;
 }
 
 /** Browsers write the fields as they like, whatever the page's language: which day it is, and what
  * time it is where it happens, is said in words. */
-function sayMoment({ words, context, format }: FormDesk, value: RawMoment): string {
+function sayMoment({ words, context, format }: FormHost, value: RawMoment): string {
   const moment = value.date && value.time ? momentOf(value, context.timeZone) : null;
   if (!moment) return '';
   const here = format.range(moment, moment);
@@ -153,60 +157,78 @@ function sayMoment({ words, context, format }: FormDesk, value: RawMoment): stri
   return `${here} · ${words.thereIs(there, zoneName(context.zone))}`;
 }
 
-function drawBoolean(desk: FormDesk, field: Field, isOn: boolean, path: string): TemplateResult {
+function drawBoolean(host: FormHost, field: Field, isOn: boolean, path: string): TemplateResult {
   const changed = (event: Event): void =>
-    desk.set(path, (event.target as HTMLInputElement).checked);
+    host.set(path, (event.target as HTMLInputElement).checked);
   return html`<label class="item tick">
     <input type="checkbox" id=${idOf(path)} .checked=${live(isOn)} @change=${changed} />
-    <span>${label(desk, field)}</span>
+    <span>${label(host, field)}</span>
   </label>`;
 }
 
-function drawFixed(desk: FormDesk, field: Field, raw: string): TemplateResult {
+function drawFixed(host: FormHost, field: Field, raw: string): TemplateResult {
   return html`<div class="item box">
     <p class="small quiet">
-      ${field.name === 'sha256' ? desk.words.documentHint : label(desk, field)}
+      ${field.name === 'sha256' ? host.words.documentHint : label(host, field)}
     </p>
     <p class="hash"><bdi>${raw}</bdi></p>
   </div>`;
 }
 
-function drawManifest(desk: FormDesk, field: Field, path: string): TemplateResult {
+function drawManifest(host: FormHost, field: Field, path: string): TemplateResult {
   return html`<fieldset class="item">
-    <legend>${label(desk, field)}</legend>
+    <legend>${label(host, field)}</legend>
     <greenroom-manifest-field
       id=${idOf(path)}
-      .threadId=${desk.threadId}
+      .formWords=${host.words}
+      .threadId=${host.threadId}
       .path=${path}
-      .legId=${desk.context.legId}
+      .legId=${host.context.legId}
     ></greenroom-manifest-field>
-    ${drawFault(desk, path)}
+    ${drawFault(host, path)}
   </fieldset>`;
 }
 
-function drawGroup(desk: FormDesk, field: Field, path: string, inside: Drawn[]): TemplateResult {
+function drawFiles(host: FormHost, field: Field, path: string): TemplateResult {
+  const { schema, kind, isRequired } = field;
+  return html`<fieldset class="item">
+    <legend>${label(host, field)}</legend>
+    <greenroom-file-field
+      id=${idOf(path)}
+      .threadId=${host.threadId}
+      .path=${path}
+      .purpose=${schema['x-file'] ?? schema.items?.['x-file'] ?? 'proof'}
+      .most=${kind === 'files' ? (schema.maxItems ?? 10) : 1}
+      .isRequired=${isRequired}
+      .watermark=${host.watermark}
+    ></greenroom-file-field>
+    ${drawFault(host, path)}
+  </fieldset>`;
+}
+
+function drawGroup(host: FormHost, field: Field, path: string, inside: Drawn[]): TemplateResult {
   return html`<fieldset class="item group">
-    <legend>${label(desk, field)}</legend>
-    ${inside}${drawFault(desk, path)}
+    <legend>${label(host, field)}</legend>
+    ${inside}${drawFault(host, path)}
   </fieldset>`;
 }
 
-function drawList(desk: FormDesk, field: Field, rows: Raw[], path: string): TemplateResult {
-  const { words, context, format } = desk;
+function drawList(host: FormHost, field: Field, rows: Raw[], path: string): TemplateResult {
+  const { words, context, format } = host;
   const { schema } = field;
   const items = schema.items ?? {};
   const { minItems = 0, maxItems = Infinity } = schema;
   const cents = items.properties?.['unit_cents'] ? subtotalOf(rows, context) : null;
   return html`<fieldset class="item group">
-    <legend>${label(desk, field)}</legend>
+    <legend>${label(host, field)}</legend>
     ${rows.map((row, index) =>
-      drawRow(desk, items, row, `${path}.${index}`, index, () =>
+      drawRow(host, items, row, `${path}.${index}`, index, () =>
         rows.length > minItems
           ? html`<button
               type="button"
               class="icon-button"
               aria-label=${words.removeNumber(index + 1)}
-              @click=${() => desk.removeRow(path, index)}
+              @click=${() => host.removeRow(path, index)}
             >
               ${icon('bin')}
             </button>`
@@ -219,7 +241,7 @@ function drawList(desk: FormDesk, field: Field, rows: Raw[], path: string): Temp
             type="button"
             class="button plain"
             id="${idOf(path)}-add"
-            @click=${() => desk.addRow(path, items)}
+            @click=${() => host.addRow(path, items)}
           >
             ${icon('plus')}${words.add}
           </button>`
@@ -229,7 +251,7 @@ function drawList(desk: FormDesk, field: Field, rows: Raw[], path: string): Temp
       cents === null
         ? nothing
         : html`<p class="total">
-            <span>${words.estimate}</span>
+            <span>${words.total}</span>
             <span class="sum"
               >${
                 context.currency
@@ -239,12 +261,12 @@ function drawList(desk: FormDesk, field: Field, rows: Raw[], path: string): Temp
             >
           </p>`
     }
-    ${drawFault(desk, path)}
+    ${drawFault(host, path)}
   </fieldset>`;
 }
 
 function drawRow(
-  desk: FormDesk,
+  host: FormHost,
   items: Schema,
   row: Raw,
   path: string,
@@ -254,30 +276,30 @@ function drawRow(
   const isObject = items.type === 'object';
   const field: Field = {
     name: '',
-    kind: kindOf('', items, desk.context),
+    kind: kindOf('', items, host.context),
     schema: items,
     isRequired: true,
   };
   return html`<fieldset class="row" id=${isObject ? `${idOf(path)}-row` : nothing}>
-    <legend class="visually-hidden">${desk.words.rowNumber(index + 1)}</legend>
+    <legend class="visually-hidden">${host.words.rowNumber(index + 1)}</legend>
     <div class="cells">
       ${
         isObject
-          ? drawObject(desk, items, row as RawObject, `${path}.`)
-          : drawField(desk, field, row, path)
+          ? drawObject(host, items, row as RawObject, `${path}.`)
+          : drawField(host, field, row, path)
       }
     </div>
     ${remove()}
   </fieldset>`;
 }
 
-function drawLocator(desk: FormDesk, path: string): TemplateResult {
+function drawLocator(host: FormHost, path: string): TemplateResult {
   return html`<button
     type="button"
     class="button locate"
-    ?disabled=${desk.isLocating}
-    @click=${() => desk.locate(path)}
+    ?disabled=${host.isLocating}
+    @click=${() => host.locate(path)}
   >
-    ${icon('place')}${desk.isLocating ? desk.words.locating : desk.words.useMyPosition}
+    ${icon('place')}${host.isLocating ? host.words.locating : host.words.useMyPosition}
   </button>`;
 }

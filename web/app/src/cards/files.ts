@@ -4,12 +4,12 @@ import type { Manifest } from '@greenroom/sdk';
 import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
+import { sizeText } from '../files/media.ts';
+import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { drawHash, drawLink } from './facts.ts';
 import { cardLook } from './style.ts';
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'];
 
 @customElement('greenroom-card-files')
 export class GreenroomCardFiles extends GreenroomElement {
@@ -21,6 +21,11 @@ export class GreenroomCardFiles extends GreenroomElement {
         display: block;
       }
 
+      .checksum {
+        align-items: center;
+        display: flex;
+      }
+
       details[open] summary svg {
         transform: rotate(180deg);
       }
@@ -30,6 +35,7 @@ export class GreenroomCardFiles extends GreenroomElement {
   @property({ attribute: false }) manifestId = '';
   @state() private manifest: Manifest | null = null;
   @state() private problem = '';
+  @state() private copied = '';
 
   protected override willUpdate(changed: PropertyValues): void {
     super.willUpdate(changed);
@@ -67,21 +73,38 @@ export class GreenroomCardFiles extends GreenroomElement {
                 ? drawLink(words, url, name, 'document')
                 : html`<bdi>${name}</bdi>`
             }
-            <span class="quiet small">${this.#size(bytes)}</span>
-            ${sha256 ? drawHash(words, sha256) : nothing}
+            <span class="quiet small">${sizeText(bytes, this.format.locale)}</span>
+            ${sha256 ? this.#checksum(sha256) : nothing}
           </li>`,
       )}
     </ul>`;
   }
 
-  #size(bytes: number): string {
-    const rank = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-    return new Intl.NumberFormat(this.format.locale, {
-      style: 'unit',
-      unit: UNITS[rank] ?? 'byte',
-      unitDisplay: 'short',
-      maximumFractionDigits: 1,
-    }).format(bytes / 1000 ** rank);
+  #checksum(sha256: string): TemplateResult {
+    const words = this.words.cards;
+    const label = this.copied === sha256 ? words.copied : words.copyFingerprint;
+    return html`<div class="checksum">
+      ${drawHash(words, sha256)}
+      <button
+        type="button"
+        class="icon-button"
+        aria-label=${label}
+        title=${label}
+        @click=${() => void this.#copy(sha256)}
+      >
+        ${icon(this.copied === sha256 ? 'check' : 'copy')}
+      </button>
+    </div>`;
+  }
+
+  async #copy(sha256: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(sha256);
+      this.copied = sha256;
+      announce(this.words.cards.copied);
+    } catch {
+      announce(this.words.thread.copyFailed);
+    }
   }
 
   readonly #toggled = (event: Event): void => {

@@ -1,18 +1,18 @@
 /** A form made from a JSON Schema: for a new card, or for an action that takes something. */
 
-import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { css, html, type LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
 import '../look/dialog.ts';
 import { GreenroomElement } from '../session/element.ts';
 import type { CancelQuote } from './cancelling.ts';
-import { type FormDesk, idOf } from './field_parts.ts';
+import { type FormHost, idOf } from './field_parts.ts';
 import { drawObject } from './fields.ts';
 import { drawQuote } from './quote.ts';
+import '../files/file_field.ts';
+import { nameOf, personIn } from '../session/people.ts';
 import './manifest_field.ts';
-
-import type { GreenroomManifestField } from './manifest_field.ts';
-import type { FormContext, Schema } from './schema.ts';
+import { type FormContext, lacksDocument, type Schema } from './schema.ts';
 import { chip } from './style.ts';
 import {
   beginning,
@@ -25,8 +25,15 @@ import {
   read,
   withRaw,
 } from './values.ts';
+import { currentPosition } from './geolocation.ts';
 
 export { answerOf, formContext } from './form_context.ts';
+
+/** A field whose value is known only when its files are listed or uploaded. */
+interface ListedField extends HTMLElement {
+  readonly path: string;
+  listed(): Promise<string | string[] | null>;
+}
 
 /** Fires `filled` with `detail.value` when all is well, and `left` when somebody goes back. */
 @customElement('greenroom-card-form')
@@ -88,7 +95,7 @@ export class GreenroomCardForm extends GreenroomElement {
       .pair {
         display: grid;
         gap: calc(var(--_space) * 2);
-        grid-template-columns: 3fr 2fr;
+        grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
       }
 
       .tick {
@@ -206,6 +213,16 @@ export class GreenroomCardForm extends GreenroomElement {
     this.faults = [];
   }
 
+  protected override firstUpdated(): void {
+    void this.#focusFirst();
+  }
+
+  /** The dialog around has to be open before something in it can take the focus. */
+  async #focusFirst(): Promise<void> {
+    await this.closest<LitElement>('greenroom-dialog')?.updateComplete;
+    await this.#focus('input, select, textarea');
+  }
+
   protected override updated(changed: PropertyValues): void {
     if (changed.has('problem') && this.problem) {
       this.shadowRoot?.querySelector('.problem')?.scrollIntoView({ block: 'nearest' });
@@ -217,18 +234,18 @@ export class GreenroomCardForm extends GreenroomElement {
     const isBusy = this.isBusy || this.isListing;
     const quote = this.#quote();
     return html`<form novalidate aria-busy=${isBusy} @submit=${this.#submit}>
-      ${drawObject(this.#desk(), this.schema, this.raw)}
+      ${drawObject(this.#host(), this.schema, this.raw)}
       ${quote ? drawQuote(words, this.format, quote) : nothing}
       ${this.placeProblem ? html`<p class="problem" role="alert">${this.placeProblem}</p>` : nothing}
       ${this.problem ? html`<p class="problem" role="alert">${this.problem}</p>` : nothing}
       <div class="end">
         <button type="button" class="button" @click=${() => this.dispatchEvent(new Event('left'))}>
-          ${this.words.cards.notNow}
+          ${this.context.words.notNow}
         </button>
         <button
           class="button ${this.isDanger ? 'danger' : 'primary'}"
           aria-describedby=${quote ? 'quote' : nothing}
-          ?disabled=${isBusy || this.isOver}
+          ?disabled=${isBusy || this.isOver || lacksDocument(this.schema, this.context)}
         >
           ${isBusy ? html`<span class="spinner"></span>` : nothing}${isBusy ? words.busy : this.submitLabel}
         </button>
@@ -236,20 +253,28 @@ export class GreenroomCardForm extends GreenroomElement {
     </form>`;
   }
 
-  #desk(): FormDesk {
+  #host(): FormHost {
     const { words, format, context, faults, threadId, isLocating } = this;
     return {
-      words: words.cards,
+      words: { ...words.cards, ...context.words },
       context: { ...context, zone: this.#zone() },
       format,
       faults,
       threadId,
       isLocating,
+      watermark: this.raw['watermark'] === true ? this.#ownName() : '',
       set: (path, value) => this.#set(path, value),
       addRow: (path, schema) => this.#addRow(path, schema),
       removeRow: (path, index) => this.#removeRow(path, index),
       locate: (path) => void this.#locate(path),
     };
+  }
+
+  /** Across the previews stands whose they are. */
+  #ownName(): string {
+    const thread = this.session?.client.state.threads.get(this.threadId)?.thread ?? null;
+    const person = personIn(thread, this.userId);
+    return `© ${person ? nameOf(person) : this.userId}`;
   }
 
   /** Of the leg that is chosen, where the card would end it. */
@@ -308,13 +333,11 @@ export class GreenroomCardForm extends GreenroomElement {
     this.isLocating = true;
     this.placeProblem = '';
     try {
-      const { coords } = await new Promise<GeolocationPosition>((found, failed) =>
-        navigator.geolocation.getCurrentPosition(found, failed, { timeout: 15_000 }),
-      );
-      this.#set(`${path}lat`, coords.latitude.toFixed(5));
-      this.#set(`${path}lon`, coords.longitude.toFixed(5));
+      const { lat, lon } = await currentPosition();
+      this.#set(`${path}lat`, lat.toFixed(5));
+      this.#set(`${path}lon`, lon.toFixed(5));
     } catch {
-      this.placeProblem = this.words.cards.noPosition;
+      this.placeProblem = this.context.words.noPosition;
     } finally {
       this.isLocating = false;
     }
@@ -323,7 +346,8 @@ export class GreenroomCardForm extends GreenroomElement {
   readonly #submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (this.isBusy || this.isListing || this.isOver) return;
-    const lists = [...(this.shadowRoot?.querySelectorAll('greenroom-manifest-field') ?? [])];
+    const fields = 'greenroom-manifest-field, greenroom-file-field';
+    const lists = [...(this.shadowRoot?.querySelectorAll<ListedField>(fields) ?? [])];
     if (!this.#isRight(lists.map(({ path }) => path))) return;
     if (!(await this.#listFiles(lists))) return;
     const { value } = read(this.schema, this.raw, this.context);
@@ -333,9 +357,8 @@ export class GreenroomCardForm extends GreenroomElement {
   /** Files are listed last, when everything else is right: their ids are not known before. */
   #isRight(listed: readonly string[]): boolean {
     const { faults } = read(this.schema, this.raw, this.context);
-    this.faults = faults.filter(
-      ({ path, fault }) => fault !== 'required' || !listed.includes(path),
-    );
+    const isLater = (fault: string): boolean => fault === 'required' || fault === 'tooFew';
+    this.faults = faults.filter(({ path, fault }) => !isLater(fault) || !listed.includes(path));
     const [first] = this.faults;
     if (first) void this.#focusOn(first.path);
     return !first;
@@ -346,7 +369,7 @@ export class GreenroomCardForm extends GreenroomElement {
     await this.#focus(`#${id}, #${id}-add`);
   }
 
-  async #listFiles(lists: readonly GreenroomManifestField[]): Promise<boolean> {
+  async #listFiles(lists: readonly ListedField[]): Promise<boolean> {
     this.isListing = true;
     try {
       for (const list of lists) {

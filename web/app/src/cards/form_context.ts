@@ -1,14 +1,16 @@
 /** What a form knows when it opens, besides its schema. Loaded with the first form. */
 
-import type { Card, CardType, DocsTab, Panel } from '@greenroom/sdk';
+import type { Card, CardType, Docs, Panel } from '@greenroom/sdk';
 
+import { loadFormWords } from '../i18n/forms.ts';
+import { whenOf, whenText } from '../i18n/when.ts';
 import type { Session } from '../session/session.ts';
 import { cancelQuotes } from './cancelling.ts';
 import { cancelsLeg } from './catalogue.ts';
-import { documents, panels } from './desk.ts';
+import { documents, panels } from './loaders.ts';
 import type { Choice, FormContext, Schema } from './schema.ts';
 import { currencyOf } from './sums.ts';
-import { isZone } from './zones.ts';
+import { isZone } from '../i18n/zones.ts';
 
 /** What a form for a new card, or for an answer to one, can know. */
 export async function formContext(
@@ -30,6 +32,7 @@ export async function formContext(
   const leg = panel?.booking?.legs.find(({ id }) => id === legId) ?? panel?.booking?.legs[0];
   const zones = [card?.payload['timezone'], rangeZone(card), leg?.timezone, format.timeZone];
   return {
+    words: await loadFormWords(locale),
     locale,
     timeZone: format.timeZone,
     zone: zones.find(isZone) ?? format.timeZone,
@@ -38,15 +41,30 @@ export async function formContext(
     legs,
     needsLeg: type?.needs_leg ?? false,
     legId: legs.some(({ value }) => value === legId) ? legId : null,
-    quotes: panel && expenses ? cancelQuotes(panel, expenses, session.userId) : {},
+    quotes: panel && expenses ? cancelQuotes(panel, expenses.data, session.userId) : {},
     documents: papers && askableOf(papers),
     options: optionsOf(card, session),
     fixed: fixedOf(card, names),
     canList: names.includes('manifest_id'),
+    implied: ({ leg_id = legId ?? undefined }) => impliedOf(schema, panel, leg_id, clock.now()),
   };
 }
 
-function askableOf({ documents: papers }: DocsTab): Choice[] {
+/** Whoever says that work is done need not know how that is counted: what the booked time is over
+ * for is done by time, anything before is a milestone. */
+function impliedOf(
+  schema: Schema,
+  panel: Panel | null,
+  legId: string | undefined,
+  nowMs: number,
+): Record<string, string> {
+  const kind = schema.properties?.['kind'];
+  if (!kind?.['x-hidden'] || !kind.enum?.includes('time_based')) return {};
+  const leg = panel?.booking?.legs.find(({ id }) => id === legId) ?? panel?.booking?.legs[0];
+  return { kind: leg && Date.parse(leg.end) <= nowMs ? 'time_based' : 'milestone' };
+}
+
+function askableOf({ documents: papers }: Docs): Choice[] {
   const askable = papers.filter(({ can_ask }) => can_ask);
   return askable.map(({ id, title }) => ({ value: id, label: title }));
 }
@@ -62,12 +80,13 @@ function rangeZone(card: Card | null): unknown {
   return (card?.totals['old_range'] as { timezone?: string } | undefined)?.timezone;
 }
 
-function optionsOf(card: Card | null, { format }: Session): Choice[] {
+function optionsOf(card: Card | null, { format, words }: Session): Choice[] {
   const options = (card?.payload['options'] ?? []) as { start: string; end: string }[];
   if (!Array.isArray(options)) return [];
+  const zone = rangeZone(card);
   return options.map(({ start, end }, index) => ({
     value: String(index),
-    label: format.range(start, end),
+    label: whenText(words.cards, whenOf(format, start, end, zone)),
   }));
 }
 

@@ -5,6 +5,7 @@ import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 
 import '../look/dialog.ts';
+import { type HistoryWords, loadHistoryWords } from '../i18n/history.ts';
 import type { Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { stateLabel, titleOf } from './catalogue.ts';
@@ -59,25 +60,34 @@ export class GreenroomCardHistory extends CardElement {
   ];
 
   @property({ attribute: false }) card: Card | null = null;
+  /** Null until the language is there. */
+  @state() private historyWords: HistoryWords | null = null;
   @state() private history: readonly CardHistory[] | null = null;
   @state() private problem = '';
 
   protected override joined(session: Session): Stop[] {
     void this.#load();
+    const loadWords = async (): Promise<void> => {
+      this.historyWords = await loadHistoryWords(session.locale);
+    };
+    void loadWords();
     const reload = ({ card }: { card?: Card }): void => {
       if (card && card.id === this.card?.id) void this.#load();
     };
-    return [...super.joined(session), session.client.on('event', reload)];
+    return [
+      ...super.joined(session),
+      session.client.on('event', reload),
+      session.onChange(() => void loadWords()),
+    ];
   }
 
   protected override render(): TemplateResult | typeof nothing {
-    const { card, history } = this;
-    if (!card) return nothing;
-    const words = this.words.cards;
+    const { card, history, historyWords: words } = this;
+    if (!card || !words) return nothing;
     return html`<greenroom-dialog
       open
       drawer
-      .heading=${words.historyOf(titleOf(card, this.types))}
+      .heading=${this.words.cards.historyOf(titleOf(card, this.types))}
       close-label=${this.words.look.close}
       @close=${() => this.dispatchEvent(new Event('close'))}
     >
@@ -87,17 +97,16 @@ export class GreenroomCardHistory extends CardElement {
               <p><button class="button" @click=${this.#load}>${this.words.look.retry}</button></p>`
           : history
             ? html`<ol>
-                ${history.toReversed().map((entry) => this.#entry(card, entry))}
+                ${history.toReversed().map((entry) => this.#entry(words, card, entry))}
               </ol>`
             : html`<p class="quiet">${this.words.look.loading}</p>`
       }
     </greenroom-dialog>`;
   }
 
-  #entry(card: Card, entry: CardHistory): TemplateResult {
-    const words = this.words.cards;
+  #entry(words: HistoryWords, card: Card, entry: CardHistory): TemplateResult {
     return html`<li>
-      <p>${this.#deed(card, entry)}</p>
+      <p>${this.#deed(words, card, entry)}</p>
       <p class="small">${stateLabel(card, this.types, entry.to)}</p>
       <p class="quiet small">
         <time datetime=${entry.at}>${this.format.full(entry.at)}</time> ·
@@ -106,8 +115,7 @@ export class GreenroomCardHistory extends CardElement {
     </li>`;
   }
 
-  #deed(card: Card, { act, actor, from }: CardHistory): string {
-    const words = this.words.cards;
+  #deed(words: HistoryWords, card: Card, { act, actor, from }: CardHistory): string {
     const known = words.acts[act];
     if (known)
       return actor === null ? known(words.byItself) : known(this.doer(card.thread_id, actor));

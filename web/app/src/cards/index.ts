@@ -1,9 +1,7 @@
-/** Cards: in the timeline, made anew, and over the messages of a booking. */
+/** Cards: in the timeline, and over the messages of a booking. What makes them comes with the composer. */
 
 import '../look/menu.ts';
-import './booking_header.ts';
 import './card.ts';
-import './new_card.ts';
 
 export type { GreenroomBookingHeader } from './booking_header.ts';
 export type { GreenroomCard } from './card.ts';

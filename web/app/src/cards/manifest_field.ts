@@ -1,12 +1,14 @@
 /** Files to deliver: they lie elsewhere, and are listed with their addresses and fingerprints. */
 
-import type { ManifestItem } from '@greenroom/sdk';
+import type { Manifest, ManifestItem } from '@greenroom/sdk';
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { live } from 'lit/directives/live.js';
 
+import type { FormWords } from '../i18n/forms.ts';
 import { icon } from '../look/icons.ts';
-import { GreenroomElement } from '../session/element.ts';
+import { GreenroomElement, type Stop } from '../session/element.ts';
+import type { Session } from '../session/session.ts';
 import { Attempt } from './attempt.ts';
 
 /** Larger ones would have to fit into memory to be hashed here. */
@@ -68,16 +70,52 @@ export class GreenroomManifestField extends GreenroomElement {
     `,
   ];
 
+  @property({ attribute: false }) formWords!: FormWords;
   @property({ attribute: false }) threadId = '';
   @property({ attribute: false }) path = '';
   @property({ attribute: false }) legId: string | null = null;
   @state() private rows: readonly Row[] = [];
+  @state() private earlier: readonly Manifest[] = [];
+  /** An earlier list that is delivered again. */
+  @state() private again = '';
   @state() private isHashing = false;
   @state() private problem = '';
   readonly #attempt = new Attempt();
 
+  protected override joined(session: Session): Stop[] {
+    session.client.rest.manifests(this.threadId).then(
+      (earlier) => (this.earlier = earlier),
+      () => {},
+    );
+    return [];
+  }
+
   protected override render(): TemplateResult {
-    const words = this.words.cards;
+    return html`${this.earlier.length > 0 ? this.#choice() : nothing}
+    ${this.again ? nothing : this.#newList()}`;
+  }
+
+  #choice(): TemplateResult {
+    const words = this.formWords;
+    return html`<label
+      >${words.earlierLists}<select
+        class="field"
+        @change=${(event: Event) => (this.again = (event.target as HTMLSelectElement).value)}
+      >
+        <option value="">${words.newList}</option>
+        ${this.earlier.map(
+          ({ id, items, created_at }) =>
+            html`<option value=${id}>
+              ${this.format.date(created_at)} · ${this.words.cards.filesCount(items.length)} ·
+              ${items[0]?.name ?? ''}
+            </option>`,
+        )}
+      </select></label
+    >`;
+  }
+
+  #newList(): TemplateResult {
+    const words = this.formWords;
     return html`<p class="quiet small">${words.filesHint}</p>
       ${this.rows.map((row, index) => this.#row(row, index))}
       <div class="buttons">
@@ -103,7 +141,7 @@ export class GreenroomManifestField extends GreenroomElement {
   }
 
   #row(row: Row, index: number): TemplateResult {
-    const words = this.words.cards;
+    const words = this.formWords;
     const field = (name: keyof Row, text: string, type = 'text'): TemplateResult =>
       html`<label
         >${text}<input
@@ -126,7 +164,7 @@ export class GreenroomManifestField extends GreenroomElement {
         ${icon('bin')}
       </button>
       ${field('url', words.fileUrl, 'url')} ${field('bytes', words.fileBytes)}
-      ${field('sha256', words.fingerprint)}
+      ${field('sha256', this.words.cards.fingerprint)}
     </fieldset>`;
   }
 
@@ -157,6 +195,7 @@ export class GreenroomManifestField extends GreenroomElement {
   /** Lists the files, and gives the list's id; null where something is wrong, which is then shown. */
   async listed(): Promise<string | null> {
     const { session } = this;
+    if (this.again) return this.again;
     const items = this.rows.map(itemOf);
     this.problem = this.#faultOf(items);
     if (this.problem || !session) return this.#focusFirst();
@@ -172,8 +211,8 @@ export class GreenroomManifestField extends GreenroomElement {
   }
 
   #faultOf(items: readonly (ManifestItem | null)[]): string {
-    if (items.length === 0) return this.words.cards.noFiles;
-    return items.includes(null) ? this.words.cards.filesWrong : '';
+    if (items.length === 0) return this.formWords.noFiles;
+    return items.includes(null) ? this.formWords.filesWrong : '';
   }
 
   #focusFirst(): null {

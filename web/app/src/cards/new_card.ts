@@ -5,14 +5,16 @@ import { css, html, nothing, type PropertyValues, type TemplateResult } from 'li
 import { customElement, property, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
-import type { GreenroomMenu } from '../look/menu.ts';
+import type { GreenroomMenu, MenuItem } from '../look/menu.ts';
 import { personIn } from '../session/people.ts';
 import { Attempt } from './attempt.ts';
-import { creatableTypes, NO_TYPES } from './catalogue.ts';
-import { loadForm } from './desk.ts';
+import { cancelsLeg, NO_TYPES } from './catalogue.ts';
+import { legShown } from './booking_timers.ts';
+import { loadForm, panels } from './loaders.ts';
 import { CardElement } from './element.ts';
+import { creatableTypes, menuOf, type Stage } from './card_menu.ts';
 import type { FormContext, Schema } from './schema.ts';
-import { iconOf } from './signs.ts';
+import { iconOf } from './card_icons.ts';
 
 interface Making {
   type: CardType;
@@ -46,6 +48,9 @@ export class GreenroomNewCard extends CardElement {
 
   @property({ attribute: false }) thread: Thread | null = null;
   @state() private making: Making | null = null;
+  @state() private stage: Stage = 'unbooked';
+  /** The types that the server would not refuse as the booking stands; null: it was not asked. */
+  @state() private offered: ReadonlySet<string> | null = null;
   @state() private isBusy = false;
   @state() private problem = '';
   readonly #attempt = new Attempt();
@@ -53,7 +58,10 @@ export class GreenroomNewCard extends CardElement {
   protected override willUpdate(changed: PropertyValues): void {
     super.willUpdate(changed);
     const before = changed.get('thread') as Thread | null | undefined;
-    if (before && before.id !== this.thread?.id) this.making = null;
+    if (before && before.id !== this.thread?.id) {
+      this.making = null;
+      this.offered = null;
+    }
     this.toggleAttribute('waiting', !this.thread || this.types === NO_TYPES);
   }
 
@@ -65,28 +73,53 @@ export class GreenroomNewCard extends CardElement {
         .label=${words.newCard}
         .icon=${'plus'}
         .side=${'start'}
-        .items=${types.map((type) => ({
-          label: type.title,
-          icon: iconOf(type.type),
-          run: () => void this.#begin(type),
-        }))}
+        .items=${this.#items(types)}
+        @focusin=${this.#seeStage}
       ></greenroom-menu>
       ${this.making ? this.#dialog(this.making) : nothing}`;
   }
+
+  #items(types: readonly CardType[]): MenuItem[] {
+    const { groups } = this.words.cards;
+    return menuOf(types, this.stage).flatMap((section) =>
+      section.types.map((type) => ({
+        label: type.menu.offer,
+        hint: type.menu.about,
+        icon: iconOf(type.type),
+        section: groups[section.group],
+        isDanger: cancelsLeg(type),
+        run: () => void this.#begin(type),
+      })),
+    );
+  }
+
+  /** How the booking stands decides what is likely. The header over the messages has asked for it
+   * already, so this costs no request. */
+  readonly #seeStage = async (): Promise<void> => {
+    const { session, thread } = this;
+    if (!session || !thread) return;
+    const panel =
+      thread.kind === 'project' ? await panels.get(session, thread.id).catch(() => null) : null;
+    if (thread.id !== this.thread?.id) return;
+    this.offered = panel && new Set(panel.can_make.map(({ type }) => type));
+    this.stage = (panel && legShown(panel)?.state) ?? 'unbooked';
+  };
 
   #types(): CardType[] {
     const { thread } = this;
     const me = personIn(thread, this.userId);
     if (!thread || thread.locked || me?.status !== 'active') return [];
     const hasBooking = Boolean(thread.group_id ?? thread.leg_id);
-    return creatableTypes(this.types, { kind: thread.kind, role: me.role, hasBooking });
+    const { offered } = this;
+    const types = creatableTypes(this.types, { kind: thread.kind, role: me.role, hasBooking });
+    return offered ? types.filter(({ type }) => offered.has(type)) : types;
   }
 
   #dialog({ type, schema, context }: Making): TemplateResult {
     const words = this.words.cards;
     return html`<greenroom-dialog
       open
-      .heading=${type.title}
+      .heading=${type.menu.offer}
       close-label=${this.words.look.close}
       @close=${this.#leave}
     >
@@ -98,7 +131,7 @@ export class GreenroomNewCard extends CardElement {
         .isBusy=${this.isBusy}
         .problem=${this.problem}
         @filled=${(event: CustomEvent<{ value: object }>) =>
-          void this.#make(type, event.detail.value)}
+          void this.#make(type, { ...context.implied(event.detail.value), ...event.detail.value })}
         @left=${this.#leave}
       ></greenroom-card-form>
     </greenroom-dialog>`;

@@ -1,6 +1,8 @@
 /** JSON Schemas of cards, in the part of draft 7 that the server allows, as fields of a form. Pure. */
 
+import type { FormWords } from '../i18n/forms.ts';
 import type { CancelQuote } from './cancelling.ts';
+import { isMoney } from './naming.ts';
 
 export interface Schema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
@@ -19,6 +21,10 @@ export interface Schema {
   maximum?: number;
   minItems?: number;
   maxItems?: number;
+  /** The id of a file that is uploaded for this purpose. */
+  'x-file'?: 'proof' | 'receipt';
+  /** Not asked for and not shown: for machines. */
+  'x-hidden'?: boolean;
 }
 
 export interface Choice {
@@ -28,6 +34,7 @@ export interface Choice {
 
 /** What a form knows besides its schema. */
 export interface FormContext {
+  words: FormWords;
   locale: string;
   /** Where the reader is: the times in the fields are of there. */
   timeZone: string;
@@ -49,6 +56,8 @@ export interface FormContext {
   fixed: Readonly<Record<string, string>>;
   /** Whether files can be listed here for a card to deliver. */
   canList: boolean;
+  /** What the form does not ask for, and what was filled in decides. */
+  implied(value: { leg_id?: string }): Record<string, string>;
 }
 
 export type Kind =
@@ -59,6 +68,8 @@ export type Kind =
   | 'leg'
   | 'document'
   | 'manifest'
+  | 'file'
+  | 'files'
   | 'fixed'
   | 'hidden'
   | 'zone'
@@ -97,12 +108,13 @@ export function fieldsOf(schema: Schema, context: FormContext): Field[] {
 }
 
 export function kindOf(name: string, schema: Schema, context: FormContext): Kind {
+  if (schema['x-hidden']) return 'hidden';
   if (schema.enum || schema.const !== undefined) return 'choice';
   switch (schema.type) {
     case 'object':
       return 'object';
     case 'array':
-      return 'list';
+      return schema.items?.['x-file'] ? 'files' : 'list';
     case 'boolean':
       return 'boolean';
     case 'number':
@@ -121,6 +133,7 @@ function integerKind(name: string, context: FormContext): Kind {
 }
 
 function textKind(name: string, schema: Schema, context: FormContext): Kind {
+  if (schema['x-file']) return 'file';
   if (name in context.fixed) return 'fixed';
   if (name === 'leg_id') return context.legs.length > 1 ? 'leg' : 'hidden';
   if (name === 'document_id' && context.documents) return 'document';
@@ -132,6 +145,13 @@ function textKind(name: string, schema: Schema, context: FormContext): Kind {
   return (schema.maxLength ?? 0) > LONG_CHARACTERS ? 'long' : 'text';
 }
 
+/** Whether a form cannot be sent, however it is filled in: there is no document to ask about. */
+export function lacksDocument(schema: Schema, context: FormContext): boolean {
+  return fieldsOf(schema, context).some(
+    ({ kind, isRequired }) => kind === 'document' && isRequired && !context.documents?.length,
+  );
+}
+
 /** Whether a form asks for times, anywhere in it. */
 export function hasMoments(schema: Schema): boolean {
   if (schema.format === 'date-time') return true;
@@ -140,19 +160,4 @@ export function hasMoments(schema: Schema): boolean {
     ...(schema.items ? [schema.items] : []),
   ];
   return inside.some(hasMoments);
-}
-
-/** `amount_cents`, `rate_cents_per_hour`. */
-export function isMoney(name: string): boolean {
-  return /(^|_)cents(_|$)/.test(name);
-}
-
-/** `buyer_payable` is read as Buyer payable; what ends in cents is a sum anyway. */
-export function humanised(name: string): string {
-  const words =
-    name
-      .replace(/(^|_)(cents|id)(?=_|$)/g, '')
-      .replaceAll('_', ' ')
-      .trim() || name;
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -7,7 +7,7 @@ export const chip = css`
     --_tone: var(--_text-quiet);
     align-items: center;
     background: var(--_tone-soft, var(--_hover));
-    border-radius: 99rem;
+    border-radius: var(--_radius-round);
     color: var(--_tone);
     display: inline-flex;
     font-size: var(--_size-tiny);
@@ -30,7 +30,7 @@ export const chip = css`
   }
 
   .chip.good {
-    --_tone: var(--_accent);
+    --_tone: var(--_accent-text);
     --_tone-soft: var(--_accent-soft);
   }
 
@@ -40,7 +40,7 @@ export const chip = css`
   }
 
   .chip.running {
-    --_tone: var(--_accent);
+    --_tone: var(--_accent-text);
   }
 
   @media (forced-colors: active) {
@@ -108,7 +108,7 @@ export const cardLook = css`
   }
 
   a {
-    color: var(--_accent);
+    color: var(--_accent-text);
     text-underline-offset: 0.2em;
   }
 
@@ -123,7 +123,7 @@ export const cardLook = css`
     background: var(--_accent-soft);
     block-size: 2.25rem;
     border-radius: var(--_radius-small);
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: flex;
     grid-row: span 2;
     inline-size: 2.25rem;
@@ -252,7 +252,7 @@ export const cardLook = css`
   details summary {
     align-items: center;
     border-radius: var(--_radius-small);
-    color: var(--_accent);
+    color: var(--_accent-text);
     cursor: pointer;
     display: inline-flex;
     font-weight: 500;

@@ -1,4 +1,4 @@
-/** What a card comes to, by the server's word. Pure. */
+/** The total and the currency of a card, as the server computed them. Pure. */
 
 import type { Card } from '@greenroom/sdk';
 

@@ -25,6 +25,6 @@ async function both(session: Session, asked: Promise<Catalogue>): Promise<Types>
   return { own: byName(await asked), english: byName(await english) };
 }
 
-function byName({ types }: Catalogue): Map<string, CardType> {
-  return new Map(types.map((type) => [type.type, type]));
+function byName({ items }: Catalogue): Map<string, CardType> {
+  return new Map(items.map((type) => [type.type, type]));
 }

@@ -2,7 +2,7 @@
 
 import { centsOf, moneyText } from './money.ts';
 import { type Field, fieldsOf, type FormContext, kindOf, type Schema } from './schema.ts';
-import { momentOf, wallTime, type WallTime } from './zones.ts';
+import { momentOf, wallTime, type WallTime } from '../i18n/wall_time.ts';
 
 /** `given` is the value that the fields were filled with: untouched fields give it back as it was. */
 export interface RawMoment extends WallTime {
@@ -10,7 +10,7 @@ export interface RawMoment extends WallTime {
 }
 
 export type Raw = string | boolean | RawMoment | Raw[] | { [name: string]: Raw };
-export type RawObject = { [name: string]: Raw };
+export type RawObject = Record<string, Raw>;
 
 export type Fault =
   | 'required'
@@ -88,7 +88,7 @@ function guesses(schema: Schema, context: FormContext): Record<string, unknown> 
 function rawField(field: Field, value: unknown, context: FormContext): Raw {
   const { kind, schema, name } = field;
   if (kind === 'object') return rawOf(schema, value, context);
-  if (kind === 'list') return rawList(schema, value, context);
+  if (kind === 'list' || kind === 'files') return rawList(schema, value, context);
   if (kind === 'fixed') return context.fixed[name] ?? '';
   if (value === undefined || value === null) return kind === 'moment' ? { date: '', time: '' } : '';
   if (kind === 'boolean') return value === true;
@@ -96,7 +96,7 @@ function rawField(field: Field, value: unknown, context: FormContext): Raw {
   if (kind === 'moment') {
     return { ...wallTime(value as string, context.timeZone), given: value as string };
   }
-  return String(value);
+  return `${value as string | number}`;
 }
 
 function rawList(schema: Schema, value: unknown, context: FormContext): Raw[] {
@@ -144,11 +144,13 @@ function readField(
   faults: FieldFault[],
 ): unknown {
   const { kind, schema, isRequired } = field;
+  if (kind === 'hidden' && isBlank(raw)) return undefined;
   if (kind === 'object') {
     if (!isRequired && isBlank(raw)) return undefined;
     return readObject(schema, raw as RawObject, context, `${path}.`, faults);
   }
-  if (kind === 'list') return readList(field, raw as Raw[], context, path, faults);
+  if (kind === 'list' || kind === 'files')
+    return readList(field, raw as Raw[], context, path, faults);
   if (kind === 'boolean') return raw === '' ? (isRequired ? false : undefined) : raw;
   if (isBlank(raw)) {
     if (isRequired) faults.push({ path, fault: 'required' });
@@ -179,7 +181,7 @@ function readList(
 function readLeaf(field: Field, raw: Raw, context: FormContext): { value: unknown; fault?: Fault } {
   const { kind, schema } = field;
   if (kind === 'moment') return readMoment(raw as RawMoment, context.timeZone);
-  const text = String(raw);
+  const text = raw as string;
   if (kind === 'money') {
     const cents = centsOf(text, context.locale, context.currency);
     return cents === null ? { value: text, fault: 'noSum' } : { value: cents };
@@ -236,20 +238,23 @@ export function isBlank(raw: Raw | undefined): boolean {
   if (Array.isArray(raw)) return raw.length === 0;
   return (
     typeof raw === 'object' &&
-    Object.entries(raw).every(([name, each]) => name === 'given' || isBlank(each))
+    Object.entries(raw as RawObject).every(([name, each]) => name === 'given' || isBlank(each))
   );
 }
 
-/** What the rows of items come to, where they have a number and a price: the server's word counts. */
-export function subtotalOf(rows: readonly Raw[], context: FormContext): number | null {
+/** What the rows of items come to as far as they are filled in: the server's word counts. */
+export function subtotalOf(rows: readonly Raw[], context: FormContext): number {
   let sum = 0;
   for (const row of rows as RawObject[]) {
-    const cents = centsOf(String(row['unit_cents'] ?? ''), context.locale, context.currency);
+    const cents = centsOf(
+      (row['unit_cents'] as string | undefined) ?? '',
+      context.locale,
+      context.currency,
+    );
     const qty = Number(row['qty'] ?? 1);
-    if (cents === null || !Number.isSafeInteger(qty)) return null;
-    sum += cents * qty;
+    if (cents !== null && Number.isSafeInteger(qty * cents)) sum += cents * qty;
   }
-  return rows.length > 0 && Number.isSafeInteger(sum) ? sum : null;
+  return sum;
 }
 
 /** A copy in which what stands at `items.0.title` is another. */

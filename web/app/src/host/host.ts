@@ -1,5 +1,5 @@
-/** The marketplace's own script: who is signed in here, and what the page does when a conversation
- * opens. The elements come from Greenroom's server; only their types are known here. */
+/** The marketplace's own script: who is signed in here. The elements come from Greenroom's server;
+ * only their types are known here. */
 
 import type { configure, signOut } from '../session/session.ts';
 
@@ -9,7 +9,10 @@ interface Person {
   role: string;
 }
 
-type Embed = { configure: typeof configure; signOut: typeof signOut };
+interface Embed {
+  configure: typeof configure;
+  signOut: typeof signOut;
+}
 
 const PERSON = 'lens.person';
 const UNREACHABLE = 'Messages are not available just now. Please reload the page in a moment.';
@@ -18,13 +21,10 @@ const server =
   document.querySelector<HTMLMetaElement>('meta[name="greenroom-server"]')?.content ?? '';
 const select = byId<HTMLSelectElement>('person');
 const chat = byId('chat');
-const thread = byId('thread');
-const panel = byId('panel');
 
 void start();
 
 async function start(): Promise<void> {
-  follow();
   try {
     const { items } = await json<{ items: Person[] }>(`${server}/demo/people`);
     fill(items);
@@ -47,9 +47,7 @@ function fill(people: readonly Person[]): void {
 async function signInAs(userId: string): Promise<void> {
   const greenroom = (await import(/* @vite-ignore */ `${server}/embed.js`)) as Embed;
   sessionStorage.setItem(PERSON, userId);
-  showThread(false);
-  thread.removeAttribute('thread-id');
-  panel.hidden = true;
+  chat.removeAttribute('thread-id');
   greenroom.configure({ server, token: () => chatToken(userId) });
 }
 
@@ -61,17 +59,6 @@ async function chatToken(userId: string): Promise<string> {
   });
   if (!answer.ok) throw new Error(`/chat-token answered ${answer.status}`);
   return answer.text();
-}
-
-/** On a phone there is room for one of them: the page says which, the elements say when. */
-function follow(): void {
-  chat.addEventListener('greenroom-open', () => showThread(true));
-  chat.addEventListener('greenroom-close', () => showThread(false));
-}
-
-function showThread(isShown: boolean): void {
-  chat.classList.toggle('has-thread', isShown);
-  if (!isShown) panel.hidden = true;
 }
 
 async function json<T>(address: string): Promise<T> {

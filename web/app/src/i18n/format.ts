@@ -17,10 +17,13 @@ export class Format {
   /** Made when first needed: each takes a while. */
   readonly #kept = new Map<string, unknown>();
 
+  readonly #now: () => number;
+
   /** In the zone where the reader is, unless one is given. */
-  constructor(locale: string, timeZone?: string) {
+  constructor(locale: string, timeZone?: string, now = Date.now) {
     this.locale = locale;
     this.#timeZone = timeZone;
+    this.#now = now;
   }
 
   get timeZone(): string {
@@ -54,14 +57,13 @@ export class Format {
     return this.#dated(DATE_WITH_YEAR).format(new Date(at));
   }
 
-  /** The same for all moments of one day where the reader is: `2026-11-16`. */
-  dayKey(at: string | number): string {
+  /** The same for all moments of one day, where the reader is or in another zone: `2026-11-16`. */
+  dayKey(at: string | number, timeZone = this.#timeZone): string {
     const date = new Date(at);
     // Without a zone the clock of the browser tells, and no calendar has to be loaded.
-    if (!this.#timeZone) return isoDay(date);
-    const make = (): Intl.DateTimeFormat =>
-      new Intl.DateTimeFormat('en-CA', { timeZone: this.#timeZone });
-    return this.#keep('day', make).format(date);
+    if (!timeZone) return isoDay(date);
+    const make = (): Intl.DateTimeFormat => new Intl.DateTimeFormat('en-CA', { timeZone });
+    return this.#keep(`day ${timeZone}`, make).format(date);
   }
 
   /** In a list: `2m`, `3h` as the language says it, then a weekday, then a date. */
@@ -91,17 +93,31 @@ export class Format {
     return this.#dated(options).format(new Date(at));
   }
 
-  /** `Sat 21 Nov, 10:00–14:00`, in the reader's zone unless one is given. */
+  /** `Sat 21 Nov, 10:00–14:00`, in the reader's zone unless one is given; with the year unless it is
+   * this one. */
   range(start: string, end: string, timeZone = this.#timeZone): string {
+    const year = (at: string | number): string => this.dayKey(at, timeZone).slice(0, 4);
+    const isThisYear = [start, end].every((at) => year(at) === year(this.#now()));
     const format = this.#dated({
       timeZone,
       weekday: 'short',
-      day: 'numeric',
-      month: 'short',
+      ...(isThisYear ? DATE : DATE_WITH_YEAR),
       hour: this.#hour,
       minute: '2-digit',
     });
     return format.formatRange(new Date(start), new Date(end));
+  }
+
+  /** `10:00–14:00`, in the reader's zone. */
+  hours(start: string, end: string): string {
+    const format = this.#dated({ hour: this.#hour, minute: '2-digit' });
+    return format.formatRange(new Date(start), new Date(end));
+  }
+
+  /** `Sat 21 Nov`, with the year unless it is this one. */
+  weekdayDate(at: string, nowMs: number): string {
+    const options = { weekday: 'short', ...DATE, ...this.#yearUnlessNow(at, nowMs) } as const;
+    return this.#dated(options).format(new Date(at));
   }
 
   /** What is left until then: `2 d 4 h`, `3 h 20 min`, `45 s`. */

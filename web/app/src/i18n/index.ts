@@ -25,7 +25,7 @@ export function chooseLocale(wanted: readonly string[]): string {
 }
 
 export function loadWords(locale: string): Promise<Words> {
-  return (languages[languageOf(locale)] ?? languages['en']!)();
+  return languages[languageOf(locale)]?.() ?? Promise.resolve(en);
 }
 
 export function languageOf(locale: string): string {

@@ -11,14 +11,22 @@ const MUTE_HOURS = [1, 8];
 /** Later than anybody reads this. */
 const FOR_GOOD = '9999-12-31T00:00:00.000Z';
 
-export type Edit = (label: string, edit: InboxEdit) => void;
+export interface RowActions {
+  edit(label: string, edit: InboxEdit): void;
+  markRead(label: string): void;
+}
 
-export function rowActions(row: Row, nowMs: number, words: Words['inbox'], run: Edit): MenuItem[] {
+export function rowActions(
+  row: Row,
+  nowMs: number,
+  words: Words['inbox'],
+  deeds: RowActions,
+): MenuItem[] {
   const { pinned, starred, placement, muted_until } = row.inbox;
   const item = (label: string, icon: NonNullable<MenuItem['icon']>, edit: InboxEdit): MenuItem => ({
     label,
     icon,
-    run: () => run(label, edit),
+    run: () => deeds.edit(label, edit),
   });
   const isMuted = muted_until !== null && Date.parse(muted_until) > nowMs;
   const inHours = (hours: number): string => new Date(nowMs + hours * HOUR_MS).toISOString();
@@ -31,7 +39,13 @@ export function rowActions(row: Row, nowMs: number, words: Words['inbox'], run: 
       : placement === 'inbox'
         ? [item(words.archive, 'archive', { archived: true })]
         : [];
+  const read: MenuItem = {
+    label: words.markRead,
+    icon: 'check',
+    run: () => deeds.markRead(words.markRead),
+  };
   return [
+    ...(row.inbox.unread_count > 0 ? [read] : []),
     item(pinned ? words.unpin : words.pin, 'pin', { pinned: !pinned }),
     item(starred ? words.unstar : words.star, 'star', { starred: !starred }),
     ...(isMuted

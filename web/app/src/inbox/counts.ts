@@ -1,11 +1,12 @@
-/** How many threads have something unread, per folder; shared by all elements of a page. */
+/** How many threads have something unread, per folder, and how many wait for a decision; shared by
+ * all elements of a page. */
 
 import type { FeedEvent, Folder, InboxPage, InboxRow } from '@greenroom/sdk';
 
 import type { Session } from '../session/session.ts';
-import { unreadIn } from './folders.ts';
+import { countedIn } from './folders.ts';
 
-export type UnreadCounts = Readonly<Record<Folder, number>>;
+export type InboxCounts = Readonly<Record<Folder, number>>;
 export type CountingSession = Pick<Session, 'clock' | 'onReload'> & {
   client: Pick<Session['client'], 'on' | 'inbox' | 'state'> & {
     rest: Pick<Session['client']['rest'], 'inbox'>;
@@ -22,9 +23,9 @@ const AGAIN_AFTER_MS = 30_000;
 export class Counts {
   readonly #session: CountingSession;
   readonly #listeners = new Set<() => void>();
-  /** Of each thread that is known, the folders in which it counts as unread. */
+  /** Of each thread that is known, the folders whose number has it. */
   readonly #known = new Map<string, readonly Folder[]>();
-  #counts: UnreadCounts | null = null;
+  #counts: InboxCounts | null = null;
   #stops: (() => void)[] = [];
   #timer: unknown = null;
   #dueAtMs = Infinity;
@@ -35,7 +36,7 @@ export class Counts {
   }
 
   /** Null until the server has said. */
-  get now(): UnreadCounts | null {
+  get now(): InboxCounts | null {
     return this.#counts;
   }
 
@@ -53,7 +54,7 @@ export class Counts {
   taker(): (page: Pick<InboxPage, 'counts' | 'items'>) => void {
     const before = this.#heardEvents;
     return ({ counts, items }) => {
-      for (const item of items) this.#known.set(item.thread.id, unreadIn(item));
+      for (const item of items) this.#known.set(item.thread.id, countedIn(item));
       this.#become(counts);
       if (before !== this.#heardEvents) this.#askIn(CORRECT_AFTER_MS);
     };
@@ -90,7 +91,7 @@ export class Counts {
 
   #changed(id: string, inbox: InboxRow, event: FeedEvent): void {
     const thread = event.thread ?? this.#session.client.state.threads.get(id)?.thread;
-    if (thread) this.#moved(id, unreadIn({ thread, inbox }));
+    if (thread) this.#moved(id, countedIn({ thread, inbox }));
     else this.#askIn(ASK_AFTER_MS);
   }
 
@@ -125,7 +126,7 @@ export class Counts {
     }
   }
 
-  #become(counts: UnreadCounts): void {
+  #become(counts: InboxCounts): void {
     this.#counts = counts;
     for (const listener of [...this.#listeners]) listener();
   }

@@ -4,13 +4,14 @@ import { css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
 import type { Words } from '../i18n/index.ts';
+import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
 import { placeBeside, popover } from '../look/popover.ts';
 import { GreenroomElement } from '../session/element.ts';
-import { chips } from './styles.ts';
+import type { GreenroomFilterChoices } from './filter_choices.ts';
 import type { View } from './folders.ts';
 
-export type Filters = Pick<View, 'unread' | 'starred' | 'kind' | 'state'>;
+export type Filters = Pick<View, 'unread' | 'starred' | 'has_files' | 'kind' | 'state'>;
 export type FilterName = keyof Filters;
 
 /** What is on, in words. */
@@ -18,6 +19,7 @@ export function chosenIn(filters: Filters, words: Words['inbox']): [FilterName, 
   const chosen: [FilterName, string][] = [];
   if (filters.unread) chosen.push(['unread', words.unread]);
   if (filters.starred) chosen.push(['starred', words.starred]);
+  if (filters.has_files) chosen.push(['has_files', words.hasFiles]);
   if (filters.kind) chosen.push(['kind', words.kinds[filters.kind]]);
   if (filters.state) chosen.push(['state', words.states[filters.state]]);
   return chosen;
@@ -37,7 +39,6 @@ export class GreenroomInboxFilters extends GreenroomElement {
   };
   static override styles = [
     GreenroomElement.styles,
-    chips,
     popover,
     css`
       :host {
@@ -46,34 +47,11 @@ export class GreenroomInboxFilters extends GreenroomElement {
 
       .icon-button.on {
         background: var(--_accent-soft);
-        color: var(--_accent);
+        color: var(--_accent-text);
       }
 
       .sheet {
         inline-size: min(22rem, 100vw - 1rem);
-      }
-
-      fieldset {
-        border: 0;
-        display: flex;
-        flex-wrap: wrap;
-        gap: calc(var(--_space) * 2);
-        margin: 0 0 calc(var(--_space) * 4);
-        min-inline-size: 0;
-        padding: 0;
-      }
-
-      legend {
-        color: var(--_text-quiet);
-        font-size: var(--_size-small);
-        margin-block-end: calc(var(--_space) * 2);
-        padding: 0;
-      }
-
-      footer {
-        display: flex;
-        gap: calc(var(--_space) * 2);
-        justify-content: flex-end;
       }
     `,
   ];
@@ -82,6 +60,7 @@ export class GreenroomInboxFilters extends GreenroomElement {
   @state() private isOpen = false;
   @query('.icon-button') private button!: HTMLButtonElement;
   @query('.sheet') private sheet!: HTMLElement;
+  @query('greenroom-filter-choices') private choices!: GreenroomFilterChoices | null;
 
   protected override render(): TemplateResult {
     const words = this.words.inbox;
@@ -105,67 +84,16 @@ export class GreenroomInboxFilters extends GreenroomElement {
         @toggle=${this.#toggled}
         @keydown=${this.#key}
       >
-        ${this.isOpen ? this.#choices() : nothing}
+        ${
+          this.isOpen
+            ? html`<greenroom-filter-choices
+                .filters=${this.filters}
+                @filters-chosen=${({ detail }: CustomEvent<Filters>) => this.#tell(detail)}
+                @done=${() => this.sheet.hidePopover()}
+              ></greenroom-filter-choices>`
+            : nothing
+        }
       </div>`;
-  }
-
-  #choices(): TemplateResult {
-    const words = this.words.inbox;
-    return html`<fieldset>
-        <legend class="visually-hidden">${words.filter}</legend>
-        ${this.#flag('unread', words.unread)} ${this.#flag('starred', words.starred)}
-      </fieldset>
-      ${this.#group('kind', words.kind, words.kinds)}
-      ${this.#group('state', words.state, words.states)}
-      <footer>
-        <button
-          class="button plain"
-          ?disabled=${Object.keys(this.filters).length === 0}
-          @click=${() => this.#tell({})}
-        >
-          ${words.clearAll}
-        </button>
-        <button class="button" @click=${() => this.sheet.hidePopover()}>
-          ${this.words.look.close}
-        </button>
-      </footer>`;
-  }
-
-  #flag(name: 'unread' | 'starred', label: string): TemplateResult {
-    const toggle = (): void => {
-      const isOn = this.filters[name] ?? false;
-      this.#tell(isOn ? without(this.filters, name) : { ...this.filters, [name]: true });
-    };
-    return html`<label class="choice"
-      ><input type="checkbox" .checked=${this.filters[name] ?? false} @change=${toggle} />
-      <span>${label}</span></label
-    >`;
-  }
-
-  #group<Name extends 'kind' | 'state'>(
-    name: Name,
-    label: string,
-    names: Record<string, string>,
-  ): TemplateResult {
-    const choose = (value: string | null): void => {
-      const rest = without(this.filters, name);
-      this.#tell(value === null ? rest : ({ ...rest, [name]: value } as Filters));
-    };
-    const choice = (value: string | null, text: string): TemplateResult =>
-      html`<label class="choice"
-        ><input
-          type="radio"
-          name=${name}
-          .checked=${(this.filters[name] ?? null) === value}
-          @change=${() => choose(value)}
-        />
-        <span>${text}</span></label
-      >`;
-    return html`<fieldset>
-      <legend>${label}</legend>
-      ${choice(null, this.words.inbox.any)}
-      ${Object.entries(names).map(([value, text]) => choice(value, text))}
-    </fieldset>`;
   }
 
   #tell(filters: Filters): void {
@@ -173,12 +101,22 @@ export class GreenroomInboxFilters extends GreenroomElement {
   }
 
   readonly #toggle = async (): Promise<void> => {
-    if (this.isOpen) return this.sheet.hidePopover();
+    if (this.isOpen) {
+      this.sheet.hidePopover();
+      return;
+    }
+    try {
+      await import('./filter_choices.ts');
+    } catch {
+      announce(this.words.look.unreachable);
+      return;
+    }
     this.isOpen = true;
     await this.updateComplete;
+    await this.choices?.updateComplete;
     this.sheet.showPopover();
     placeBeside(this.button.getBoundingClientRect(), this.sheet);
-    this.sheet.querySelector('input')?.focus();
+    this.choices?.focus();
   };
 
   readonly #toggled = (event: Event): void => {

@@ -44,6 +44,7 @@ export function belongs(row: Row, view: View): boolean | 'unsure' {
   const wanted: [unknown, unknown][] = [
     [view.unread, inbox.unread_count > 0],
     [view.starred, inbox.starred],
+    [view.has_files, inbox.has_files],
     [view.kind, thread.kind],
     [view.state, inbox.state],
     [view.role_context, thread.role_context],
@@ -68,9 +69,10 @@ export function compareRows(one: Row, other: Row): number {
   return byTime || descending(one.thread.id, other.thread.id);
 }
 
-/** The folders in which a thread counts as unread. */
-export function unreadIn(row: Row): readonly Folder[] {
-  return row.inbox.unread_count > 0 ? FOLDERS.filter((folder) => isInFolder(row, folder)) : [];
+/** The folders whose number has this thread: while it is unread; in `action` while it waits. */
+export function countedIn(row: Row): readonly Folder[] {
+  const counts = (folder: Folder): boolean => folder === 'action' || row.inbox.unread_count > 0;
+  return FOLDERS.filter((folder) => isInFolder(row, folder) && counts(folder));
 }
 
 function activityOf({ thread, inbox }: Row): string {

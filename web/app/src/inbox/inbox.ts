@@ -5,11 +5,12 @@ import './filters.ts';
 import './folder_tabs.ts';
 import './rows.ts';
 
-import type { Folder, InboxEdit } from '@greenroom/sdk';
+import { type Folder, type InboxEdit, Problem } from '@greenroom/sdk';
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
+import { emptyState, emptyStyles } from '../look/empty.ts';
 import { icon, type IconName } from '../look/icons.ts';
 import type { MenuItem } from '../look/menu.ts';
 import { tokens } from '../look/tokens.ts';
@@ -22,11 +23,11 @@ import { chosenIn, type FilterName, type Filters, without } from './filters.ts';
 import { FOLDERS, type Row, type View } from './folders.ts';
 import type { GreenroomInboxRows } from './rows.ts';
 import { InboxSource } from './source.ts';
-import { bones, type Note, noteTemplate, stateTemplate } from './states.ts';
+import { type Note, Notes } from './notes.ts';
+import { bones, noteTemplate } from './states.ts';
 import { chips, frame, skeleton } from './styles.ts';
 
 const SEARCH_AFTER_MS = 250;
-const NOTE_FOR_MS = 6_000;
 
 const SIGNS: Record<Folder, IconName> = {
   all: 'inbox',
@@ -41,7 +42,7 @@ const SIGNS: Record<Folder, IconName> = {
 /** Fires `greenroom-open` with the thread's id and `greenroom-folder` with a folder. */
 @customElement('greenroom-inbox')
 export class GreenroomInbox extends Pane {
-  static override styles = [tokens, Pane.styles, chips, skeleton, frame];
+  static override styles = [tokens, Pane.styles, emptyStyles, chips, skeleton, frame];
 
   /** The thread that is open: its row is marked. */
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
@@ -51,24 +52,35 @@ export class GreenroomInbox extends Pane {
   @state() private filters: Filters = {};
   @state() private text = '';
   @state() private q = '';
-  @state() private note: Note | null = null;
   @state() private rows: readonly Row[] = [];
   @query('input') private input!: HTMLInputElement;
   @query('greenroom-inbox-rows') private list!: GreenroomInboxRows | null;
   #source: InboxSource | null = null;
   #searchTimer: unknown = null;
-  #noteTimer: unknown = null;
+  #notes: Notes | null = null;
   #saidFor: View | null = null;
+  #hasNothing = false;
+
+  /** There is no conversation at all. Fires `emptied` when that changes. */
+  get hasNothing(): boolean {
+    return this.#hasNothing;
+  }
 
   protected override joined(session: Session): Stop[] {
     const source = new InboxSource(session, this.#view, () => this.#sourceChanged());
     this.#source = source;
     const { clock } = session;
+    const notes = new Notes(clock, {
+      changed: () => this.requestUpdate(),
+      isUsed: () => this.#isNoteUsed('focus-within') || this.#isNoteUsed('hover'),
+    });
+    this.#notes = notes;
     return [
       countsOf(session).onChange(() => this.requestUpdate()),
       source.start(),
       () => clock.clearTimeout(this.#searchTimer),
-      () => clock.clearTimeout(this.#noteTimer),
+      session.client.on('event', (event) => this.#keepFocus(() => notes.heard(event))),
+      () => notes.say(null),
       () => (this.#source = null),
     ];
   }
@@ -124,12 +136,24 @@ export class GreenroomInbox extends Pane {
 
   #sourceChanged(): void {
     this.rows = [...(this.#source?.list.rows ?? [])];
+    this.#lookForNothing();
     this.#sayResult();
+  }
+
+  /** Other folders and searches tell nothing about it, unless they find something. */
+  #lookForNothing(): void {
+    const list = this.#source?.list;
+    const isAll = list && Object.keys(list.view).length === 1 && list.view.folder === 'all';
+    const has = this.rows.length === 0 && (isAll ? list.isLoaded : this.#hasNothing);
+    if (has === this.#hasNothing) return;
+    this.#hasNothing = has;
+    this.dispatchEvent(new Event('emptied'));
   }
 
   protected override render(): TemplateResult {
     const words = this.words.inbox;
     const counts = this.session ? countsOf(this.session).now : null;
+    const note = this.#notes?.now;
     return html`<header part="header">
         <div class="top">
           <h2>${words.title}</h2>
@@ -151,8 +175,7 @@ export class GreenroomInbox extends Pane {
         aria-label=${words.folders[this.#folder]}
         aria-busy=${this.#source?.loading === 'first'}
       >
-        ${this.#content()}
-        ${this.note ? noteTemplate(this.note, this.words, () => this.#say(null)) : nothing}
+        ${this.#content()} ${note ? noteTemplate(note, this.words, () => this.#say(null)) : nothing}
       </div>`;
   }
 
@@ -217,11 +240,11 @@ export class GreenroomInbox extends Pane {
 
   #content(): TemplateResult {
     const source = this.#source;
-    const words = this.words.inbox;
-    if (!source) return stateTemplate('inbox', words.title, words.notConfigured);
+    const { look } = this.words;
+    if (!source) return emptyState('person', look.signedOut, look.signedOutText);
     if (this.rows.length > 0) return this.#filled(source);
     if (source.problem) return this.#failed(source);
-    if (!source.list.isLoaded) return bones(this.words.look.loading);
+    if (!source.list.isLoaded) return bones(look.loading);
     return this.#empty();
   }
 
@@ -262,11 +285,14 @@ export class GreenroomInbox extends Pane {
   }
 
   #failed(source: InboxSource): TemplateResult {
-    const text = this.session?.explain(source.problem) ?? '';
+    const { look, inbox } = this.words;
     const again = html`<button class="button" @click=${() => source.retry()}>
-      ${icon('retry')}${this.words.look.retry}
+      ${icon('retry')}${look.retry}
     </button>`;
-    return stateTemplate('warning', this.words.inbox.failed, text, again);
+    if (Problem.of(source.problem).status === 401) {
+      return emptyState('person', look.signedOut, look.signedOutText, again);
+    }
+    return emptyState('warning', inbox.failed, this.session?.explain(source.problem) ?? '', again);
   }
 
   #empty(): TemplateResult {
@@ -275,61 +301,58 @@ export class GreenroomInbox extends Pane {
       html`<button class="button" @click=${run}>${label}</button>`;
     if (this.q) {
       const clear = button(words.clearSearch, this.#clearSearch);
-      return stateTemplate('search', words.noResult, words.noResultText(this.q), clear);
+      return emptyState('search', words.noResult, words.noResultText(this.q), clear);
     }
     if (Object.keys(this.filters).length > 0) {
       const clear = button(words.clearFilters, () => (this.filters = {}));
-      return stateTemplate('filter', words.noMatch, words.noMatchText, clear);
+      return emptyState('filter', words.noMatch, words.noMatchText, clear);
     }
     const { title, text } = words.empty[this.#folder];
-    return stateTemplate(SIGNS[this.#folder], title, text);
+    return emptyState(SIGNS[this.#folder], title, text);
   }
 
   #actionsFor(row: Row): readonly MenuItem[] {
-    return rowActions(row, this.nowMs, this.words.inbox, (label, edit) => {
-      void this.#edit(row, label, edit);
+    return rowActions(row, this.nowMs, this.words.inbox, {
+      edit: (label, edit) => void this.#edit(row, label, edit),
+      markRead: (label) => void this.#attempt(label, this.#source?.markRead(row)),
     });
   }
 
   async #edit(row: Row, label: string, edit: InboxEdit): Promise<void> {
     const words = this.words.inbox;
     this.#say(null);
+    const done = this.#source?.edit(row, edit);
+    if (edit.archived !== undefined) {
+      const undo = (): void => void this.#edit(row, words.undo, { archived: !edit.archived });
+      const text = edit.archived ? words.isArchived : words.isUnarchived;
+      const placement = edit.archived ? 'archived' : 'inbox';
+      const about = { threadId: row.thread.id, placement } as const;
+      this.#say({ text, undo: label === words.undo ? null : undo, about }, done);
+    }
+    await this.#attempt(label, done);
+  }
+
+  async #attempt(label: string, done: Promise<void> | undefined): Promise<void> {
     try {
-      const done = this.#source?.edit(row, edit);
-      if (edit.archived !== undefined) {
-        const undo = (): void => void this.#edit(row, words.undo, { archived: !edit.archived });
-        const isUndone = label === words.undo;
-        this.#say({
-          text: edit.archived ? words.isArchived : words.isUnarchived,
-          undo: isUndone ? null : undo,
-        });
-      }
       await done;
     } catch (error) {
       const why = this.session?.explain(error) ?? '';
-      this.#say({ text: `${words.notDone(label)} ${why}`, undo: null });
+      const text = `${this.words.inbox.notDone(label)} ${why}`;
+      this.#say({ text, undo: null, about: null });
     }
   }
 
-  /** Seen for a while, and heard. Whoever has reached it with the keyboard keeps it. */
-  #say(note: Note | null): void {
-    const { session } = this;
+  /** Seen for a while, and heard. */
+  #say(note: Note | null, done?: Promise<unknown>): void {
+    this.#keepFocus(() => this.#notes?.say(note, done));
+    if (note) announce(note.text);
+  }
+
+  /** A note that goes gives the focus back to the list. */
+  #keepFocus(run: () => void): void {
     const hadFocus = this.#isNoteUsed('focus-within');
-    session?.clock.clearTimeout(this.#noteTimer);
-    this.note = note;
-    if (note) {
-      announce(note.text);
-      this.#endNoteLater(note);
-    } else if (hadFocus) {
-      this.list?.focus();
-    }
-  }
-
-  #endNoteLater(note: Note): void {
-    this.#noteTimer = this.session?.clock.setTimeout(() => {
-      if (this.#isNoteUsed('focus-within') || this.#isNoteUsed('hover')) this.#endNoteLater(note);
-      else this.note = null;
-    }, NOTE_FOR_MS);
+    run();
+    if (hadFocus && !this.#notes?.now) this.list?.focus();
   }
 
   #isNoteUsed(how: 'focus-within' | 'hover'): boolean {

@@ -44,8 +44,8 @@ export function previewOf({ thread, inbox }: Row, around: Around, session: Speak
   if (typing.length > 0) {
     return { kind: 'typing', text: words.typing(typing, session.format.list(typing)) };
   }
-  if (around.draft.trim()) return { kind: 'draft', text: plainText(around.draft) };
-  if (around.send) return { kind: 'said', text: words.you(plainText(around.send.body)) };
+  if (around.draft.trim()) return { kind: 'draft', text: oneLine(around.draft) };
+  if (around.send) return { kind: 'said', text: words.you(sendText(around.send, session)) };
   const last = inbox.last_message;
   if (!last) return { kind: 'quiet', text: words.noMessage };
   return lastSaid(last, thread, around, session);
@@ -66,32 +66,15 @@ function lastSaid(last: LastMessage, thread: Thread, around: Around, session: Sp
 function contentOf(last: LastMessage, around: Around, session: Speaker): string {
   const words = session.words.inbox;
   if (last.kind === 'card') return around.cards.get(last.card_type ?? '') ?? words.card;
-  return plainText(last.preview) || words.asset;
+  if (last.preview || !last.files) return last.preview;
+  return session.words.look.files(last.files.media, last.files.count);
 }
 
-const MARKS: readonly [RegExp, string][] = [
-  [/```[^\n`]*\n?/g, ' '],
-  [/^\s{0,3}(?:>\s?|[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+)+/gm, ''],
-  [/!?\[([^\]]*)\]\([^)\s]*(?:\s[^)]*)?\)/g, '$1'],
-  [/<(https?:[^>\s]+)>/g, '$1'],
-  [/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, '$2'],
-  [/(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/g, '$1'],
-  [/(?<!\w)_(?=\S)([^_\n]+?)(?<=\S)_(?!\w)/g, '$1'],
-  [/`([^`\n]+)`/g, '$1'],
-  // The server cuts previews: a mark may have lost its other half.
-  [/(?:\*\*|__|`+)(?=\S[^*_`]*…?$)/g, ''],
-  [/\s+/g, ' '],
-];
+function sendText({ body, files = [] }: Send, session: Speaker): string {
+  return oneLine(body) || session.words.look.files('other', files.length);
+}
 
-const ESCAPED = /\\([!-/:-@[-`{-~])/g;
-/** Where signs that are meant as such are kept meanwhile: a part of Unicode that has no signs. */
-const ASIDE = 0xe000;
-const KEPT = /[\ue021-\ue07e]/g;
-
-/** Markdown without its marks, in one line. */
-export function plainText(markdown: string): string {
-  const moved = (sign: string, by: number): string => String.fromCharCode(sign.charCodeAt(0) + by);
-  const kept = markdown.replace(ESCAPED, (_, sign: string) => moved(sign, ASIDE));
-  const plain = MARKS.reduce((text, [mark, instead]) => text.replace(mark, instead), kept);
-  return plain.replace(KEPT, (sign) => moved(sign, -ASIDE)).trim();
+/** What is not sent yet is shown as it was typed. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/gu, ' ').trim();
 }

@@ -51,7 +51,7 @@ export function rowTemplate(row: Row, session: Session, place: Place): TemplateR
       class="open"
       tabindex=${place.isActive ? 0 : -1}
       aria-current=${place.isCurrent ? 'true' : nothing}
-      @click=${place.open}
+      @click=${() => place.open()}
     >
       ${avatar(thread, session)}
       <span class="text">
@@ -162,7 +162,7 @@ function said(row: Row, session: Session, place: Place): TemplateResult {
 function progressIn({ thread, inbox }: Row, session: Session, send: Send | null): Progress | null {
   if (send) return send.state === 'failed' ? 'failed' : 'waiting';
   const last = inbox.last_message;
-  if (!last || last.author_id !== session.userId || last.system || last.deleted_at) return null;
+  if (last?.author_id !== session.userId || last.system || last.deleted_at) return null;
   const told = session.client.state.threads.get(thread.id)?.marks ?? {};
   return progressOf({ thread, marks: { ...marksOf(thread), ...told } }, last);
 }

@@ -134,7 +134,7 @@ export const rowStyles = css`
   }
 
   .unread time {
-    color: var(--_accent);
+    color: var(--_accent-text);
     font-weight: 600;
   }
 
@@ -144,11 +144,11 @@ export const rowStyles = css`
 
   .typing,
   .unread .said .typing {
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .draft {
-    color: var(--_accent);
+    color: var(--_accent-text);
     flex: none;
     font-weight: 600;
   }
@@ -229,7 +229,7 @@ export const rowStyles = css`
   }
 
   .ticks.read {
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .ticks.read svg {

@@ -67,13 +67,13 @@ export class GreenroomInboxRows extends GreenroomElement {
     };
     return [
       this.redrawEvery(TICK_MS),
-      client.on('company', redraw),
+      client.on('presence', redraw),
       client.on('change', redraw),
       client.on('send', ({ threadId }) => redraw(threadId)),
       onDraft(redraw),
       session.onChange(() => (this.#cardsFor = null)),
       () => session.clock.clearTimeout(this.#watchTimer),
-      () => watch(session, 'inbox', []),
+      () => watch(session, this, 'inbox', []),
     ];
   }
 
@@ -203,7 +203,7 @@ export class GreenroomInboxRows extends GreenroomElement {
    * the list has only what this device knows. Who has scrolled is left alone. */
   #meet(): void {
     const { source } = this;
-    const isSettled = source?.list.isLoaded || source?.problem;
+    const isSettled = source !== null && (source.list.isLoaded || source.problem !== null);
     if (this.#toMeet === null || !isSettled || this.#sight.height === 0) return;
     const index = source.list.indexOf(this.#toMeet);
     if (index < 0) return;
@@ -249,7 +249,7 @@ export class GreenroomInboxRows extends GreenroomElement {
     if (!session) return;
     session.clock.clearTimeout(this.#watchTimer);
     this.#watchTimer = session.clock.setTimeout(() => {
-      if (this.session === session) watch(session, 'inbox', this.#idsIn(this.#inSight()));
+      if (this.session === session) watch(session, this, 'inbox', this.#idsIn(this.#inSight()));
     }, WATCH_AFTER_MS);
   }
 
@@ -261,8 +261,8 @@ export class GreenroomInboxRows extends GreenroomElement {
     if (!session || !isNeeded || this.#cardsFor === session.locale) return;
     this.#cardsFor = session.locale;
     try {
-      const { types } = await session.catalogue();
-      this.cards = new Map(types.map(({ type, title }) => [type, title]));
+      const { items } = await session.catalogue();
+      this.cards = new Map(items.map(({ type, title }) => [type, title]));
     } catch {
       // A row then says that a card was sent, without its name.
     }

@@ -9,16 +9,13 @@ import { InboxList } from './list.ts';
 
 type Client = Session['client'];
 export type ListSession = Pick<Session, 'clock' | 'onReload' | 'userId'> & {
-  client: Pick<Client, 'on' | 'inbox' | 'state'> & {
-    rest: Pick<Client['rest'], 'inbox' | 'patchMe' | 'thread'>;
+  client: Pick<Client, 'on' | 'inbox' | 'limits' | 'state'> & {
+    rest: Pick<Client['rest'], 'inbox' | 'patchMe' | 'read' | 'thread'>;
   };
 };
 
 export type Loading = 'first' | 'next' | null;
 
-const PAGE = 50;
-/** Whoever scrolls on wants many; the server gives no more at once. */
-const NEXT_PAGE = 100;
 /** Whoever has scrolled further finds the list at its end after a gap in the feed. */
 const MOST_PAGES_AGAIN = 10;
 /** Changes that only the server can judge are gathered for so long. */
@@ -86,21 +83,44 @@ export class InboxSource {
   }
 
   /** Shown at once; taken back, and thrown, if the server refuses it. */
-  async edit(row: Row, edit: InboxEdit): Promise<void> {
-    const { thread } = row;
+  edit(row: Row, edit: InboxEdit): Promise<void> {
+    return this.#change(
+      row,
+      (inbox) => edited(inbox, edit),
+      () => this.#session.client.rest.patchMe(row.thread.id, edit),
+    );
+  }
+
+  /** Up to the last message that the row knows: what comes meanwhile stays new. */
+  markRead(row: Row): Promise<void> {
+    const { id } = row.thread;
+    const upTo = (this.list.find(id) ?? row).inbox.last_message?.id;
+    if (upTo === undefined) return Promise.resolve();
+    return this.#change(
+      row,
+      (inbox) => ({ ...inbox, unread_count: 0 }),
+      () => this.#session.client.rest.read(id, upTo),
+    );
+  }
+
+  async #change(
+    { thread, inbox: known }: Row,
+    after: (inbox: InboxRow) => InboxRow,
+    ask: () => Promise<InboxRow>,
+  ): Promise<void> {
     const { list } = this;
-    const before = list.find(thread.id) ?? row;
-    this.#put({ thread, inbox: edited(before.inbox, edit) });
+    const before = list.find(thread.id)?.inbox ?? known;
+    this.#put({ thread, inbox: after(before) });
     const flight = list.flight();
     // What the feed has told meanwhile is newer, or tells of this too.
     const isLatest = (): boolean =>
       list.land(flight) && list === this.list && !flight.has(thread.id);
     try {
-      const inbox = await this.#session.client.rest.patchMe(thread.id, edit);
+      const inbox = await ask();
       if (isLatest()) this.#put({ thread, inbox });
     } catch (error) {
       const told = this.#session.client.state.threads.get(thread.id)?.inbox;
-      if (isLatest()) this.#put({ thread, inbox: told ?? before.inbox });
+      if (isLatest()) this.#put({ thread, inbox: told ?? before });
       throw error;
     }
   }
@@ -204,8 +224,9 @@ export class InboxSource {
   #page(view: View, cursor: string | undefined): Promise<InboxPage> {
     const { client } = this.#session;
     if (cursor === undefined && isPlain(view)) return client.inbox();
-    if (cursor === undefined) return client.rest.inbox({ ...view, limit: PAGE });
-    return client.rest.inbox({ ...view, limit: NEXT_PAGE, cursor });
+    if (cursor === undefined) return client.rest.inbox(view);
+    // Whoever scrolls on wants many rows: as many as the server gives at once.
+    return client.rest.inbox({ ...view, limit: client.limits?.page, cursor });
   }
 
   #showStored(): void {
@@ -247,8 +268,8 @@ export class InboxSource {
     const { rest } = this.#session.client;
     try {
       for (const id of wanted) {
-        await rest.thread(id).catch((error: Problem) => {
-          if (error.isTransient) throw error;
+        await rest.thread(id).catch((error: unknown) => {
+          if ((error as Problem).isTransient) throw error;
         });
         wanted.delete(id);
         // Not the answer itself: what the feed has told meanwhile is newer.

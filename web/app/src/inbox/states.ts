@@ -3,30 +3,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 
 import type { Words } from '../i18n/index.ts';
-import { icon, type IconName } from '../look/icons.ts';
+import { icon } from '../look/icons.ts';
+import type { Note } from './notes.ts';
 
 const BONES = 8;
-
-/** Said at the bottom of the list for a while. */
-export interface Note {
-  readonly text: string;
-  readonly undo: (() => void) | null;
-}
-
-/** Nothing is here, or nothing came: what it means, and what to do. */
-export function stateTemplate(
-  sign: IconName,
-  title: string,
-  text: string,
-  action: TemplateResult | typeof nothing = nothing,
-): TemplateResult {
-  return html`<div class="state" part="state">
-    <span class="sign">${icon(sign)}</span>
-    <h3>${title}</h3>
-    <p>${text}</p>
-    ${action}
-  </div>`;
-}
 
 /** Where rows will be. */
 export function bones(loading: string): TemplateResult {

@@ -3,47 +3,16 @@
 import { css } from 'lit';
 
 export const chips = css`
-  .choice {
-    display: inline-flex;
-    position: relative;
-  }
-
-  .choice input {
-    appearance: none;
-    block-size: 100%;
-    border-radius: 2rem;
-    cursor: pointer;
-    inline-size: 100%;
-    inset: 0;
-    margin: 0;
-    position: absolute;
-  }
-
-  .choice span,
   .chip {
     align-items: center;
-    border: 1px solid var(--_line);
-    border-radius: 2rem;
+    background: var(--_accent-soft);
+    border: 1px solid var(--_accent);
+    border-radius: var(--_radius-round);
+    color: var(--_accent-text);
     display: inline-flex;
     font-size: var(--_size-small);
-    gap: calc(var(--_space) * 1.5);
-    min-block-size: 2rem;
-    padding-inline: calc(var(--_space) * 3);
-  }
-
-  .choice:hover span {
-    background: var(--_hover);
-  }
-
-  .choice input:checked + span,
-  .chip {
-    background: var(--_accent-soft);
-    border-color: var(--_accent);
-    color: var(--_accent);
     font-weight: 500;
-  }
-
-  .chip {
+    gap: calc(var(--_space) * 1.5);
     min-block-size: 1.75rem;
     padding-inline: calc(var(--_space) * 2.5) calc(var(--_space) * 1.5);
   }
@@ -54,7 +23,6 @@ export const chips = css`
   }
 
   @media (pointer: coarse) {
-    .choice span,
     .chip {
       min-block-size: 2.75rem;
     }
@@ -65,14 +33,22 @@ export const frame = css`
   :host {
     background: var(--_surface);
     block-size: 100%;
+    box-sizing: border-box;
+    /* What it would like to have where nobody says: its contents do not count. */
+    contain-intrinsic-inline-size: 20rem;
     container-type: inline-size;
     display: flex;
     flex-direction: column;
     /* In a page that gives it no height it would be as long as its list. */
     max-block-size: 100dvh;
-    min-block-size: 12rem;
-    min-inline-size: 0;
+    min-block-size: 20rem;
+    min-inline-size: min(100%, 15rem);
     position: relative;
+  }
+
+  /* What it opens stands beside it. */
+  :host([for]) {
+    border-inline-end: 1px solid var(--_line);
   }
 
   header {
@@ -124,7 +100,7 @@ export const frame = css`
     appearance: none;
     background: var(--_surface-sunken);
     border-color: transparent;
-    border-radius: 2rem;
+    border-radius: var(--_radius-round);
     padding-inline: calc(var(--_space) * 10) calc(var(--_space) * 3);
     text-overflow: ellipsis;
   }
@@ -213,49 +189,6 @@ export const frame = css`
   .note .ends {
     display: flex;
     flex: none;
-  }
-
-  .state {
-    align-items: center;
-    display: flex;
-    flex: 1;
-    flex-direction: column;
-    gap: calc(var(--_space) * 2);
-    justify-content: center;
-    margin: auto;
-    max-inline-size: 22rem;
-    overflow-y: auto;
-    padding: calc(var(--_space) * 6);
-    text-align: center;
-  }
-
-  .state .sign {
-    align-items: center;
-    background: var(--_accent-soft);
-    block-size: 4rem;
-    border-radius: 50%;
-    color: var(--_accent);
-    display: flex;
-    flex: none;
-    font-size: 1.5rem;
-    inline-size: 4rem;
-    justify-content: center;
-    margin-block-end: calc(var(--_space) * 2);
-  }
-
-  .state h3 {
-    font-size: var(--_size-large);
-    margin: 0;
-  }
-
-  .state p {
-    color: var(--_text-quiet);
-    margin: 0;
-    overflow-wrap: anywhere;
-  }
-
-  .state .button {
-    margin-block-start: calc(var(--_space) * 2);
   }
 
   @media (prefers-reduced-motion: no-preference) {

@@ -77,7 +77,7 @@ export const controls = css`
   .button.plain {
     background: transparent;
     border-color: transparent;
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .icon-button {

@@ -130,6 +130,11 @@ export class GreenroomDialog extends LitElement {
     if (!this.open && this.dialog.open) this.dialog.close();
   }
 
+  /** For content that loses what had the focus. */
+  override focus(): void {
+    this.shadowRoot?.querySelector<HTMLElement>('.content')?.focus();
+  }
+
   readonly #hide = (): void => this.dialog.close();
 
   /** The backdrop is the dialog itself; everything inside is in the frame. */

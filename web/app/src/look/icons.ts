@@ -37,6 +37,7 @@ const shapes = {
   brief: svg`<path d="M5 4.500h14v15H5zM8.500 9h7M8.500 12.500h7M8.500 16h4" />`,
   board: svg`<path d="M4 4.500h7v9H4zM13 4.500h7v5h-7zM13 11.500h7v8h-7zM4 15.500h7v4H4z" />`,
   list: svg`<path d="M9 6.500h11M9 12h11M9 17.500h11M4 6.500l1 1 1.700-2M4 12l1 1 1.700-2M4 17.500l1 1 1.700-2" />`,
+  camera: svg`<path d="M4 8h3.500l1.500-2.500h6L16.500 8H20v11H4z" /><circle cx="12" cy="13" r="3.300" />`,
   files: svg`<path d="M4 6h6l2 2.500h8V19H4z" />`,
   person: svg`<circle cx="12" cy="8" r="3.700" /><path d="M5 20c.700-4 3.500-6 7-6s6.300 2 7 6" />`,
   leave: svg`<path d="M14 4.500H5v15h9M10 12h10M16.500 8.500L20 12l-3.500 3.500" />`,

@@ -9,12 +9,32 @@ import { placeBeside, popover, type Side } from './popover.ts';
 
 export interface MenuItem {
   label: string;
+  /** A line of explanation below the label. */
+  hint?: string;
   icon?: IconName;
+  /** Items that follow each other with the same section stand under its name. */
+  section?: string;
   /** Draws it as something that cannot be undone. */
   isDanger?: boolean;
   /** Given for a switch: shown with a check mark. */
   isChecked?: boolean;
   run(): void;
+}
+
+interface Section {
+  name: string | undefined;
+  items: MenuItem[];
+}
+
+/** The items under the names that they stand under, in their order. */
+export function sectionsOf(items: readonly MenuItem[]): Section[] {
+  const sections: Section[] = [];
+  for (const item of items) {
+    const last = sections.at(-1);
+    if (last && last.name === item.section) last.items.push(item);
+    else sections.push({ name: item.section, items: [item] });
+  }
+  return sections;
 }
 
 @customElement('greenroom-menu')
@@ -52,6 +72,36 @@ export class GreenroomMenu extends LitElement {
       .list button:focus-visible {
         background: var(--_hover);
         outline-offset: -2px;
+      }
+
+      .list .hint {
+        color: var(--_text-quiet);
+        display: block;
+        font-size: var(--_size-small);
+        line-height: 1.35;
+        text-wrap: pretty;
+      }
+
+      .list.explained {
+        inline-size: min(23rem, 100vw - 2rem);
+      }
+
+      .list.explained button {
+        align-items: start;
+        padding-block: calc(var(--_space) * 2);
+      }
+
+      .section {
+        color: var(--_text-quiet);
+        font-size: var(--_size-small);
+        font-weight: 600;
+        margin: 0;
+        padding: calc(var(--_space) * 2.5) calc(var(--_space) * 3) var(--_space);
+      }
+
+      [role='group'] + [role='group'] {
+        border-block-start: 1px solid var(--_line);
+        margin-block-start: var(--_space);
       }
 
       .list .danger {
@@ -98,14 +148,14 @@ export class GreenroomMenu extends LitElement {
   protected override render(): TemplateResult {
     return html`${this.withoutButton ? nothing : this.#button()}
       <div
-        class="sheet list"
+        class="sheet list ${this.items.some(({ hint }) => hint) ? 'explained' : ''}"
         popover="auto"
         role="menu"
         aria-label=${this.label}
         @toggle=${this.#toggled}
         @keydown=${this.#listKey}
       >
-        ${this.open ? this.items.map((item) => this.#item(item)) : nothing}
+        ${this.open ? sectionsOf(this.items).map((section) => this.#section(section)) : nothing}
       </div>`;
   }
 
@@ -123,16 +173,32 @@ export class GreenroomMenu extends LitElement {
     </button>`;
   }
 
+  #section({ name, items }: Section): TemplateResult | TemplateResult[] {
+    const drawn = items.map((item) => this.#item(item));
+    if (!name) return drawn;
+    return html`<div role="group" aria-label=${name}>
+      <p class="section" aria-hidden="true">${name}</p>
+      ${drawn}
+    </div>`;
+  }
+
   #item(item: MenuItem): TemplateResult {
     const isSwitch = item.isChecked !== undefined;
+    const id = `item-${this.items.indexOf(item)}`;
     return html`<button
       role=${isSwitch ? 'menuitemcheckbox' : 'menuitem'}
       aria-checked=${isSwitch ? String(item.isChecked) : nothing}
+      aria-labelledby=${item.hint ? `${id} ${id}-hint` : id}
       tabindex="-1"
       class=${item.isDanger ? 'danger' : ''}
       @click=${() => this.#choose(item)}
     >
-      ${item.icon ? icon(item.icon) : nothing}<span>${item.label}</span>
+      ${item.icon ? icon(item.icon) : nothing}
+      <span
+        ><span id=${id}>${item.label}</span> ${
+          item.hint ? html`<span class="hint" id="${id}-hint">${item.hint}</span>` : nothing
+        }</span
+      >
       ${item.isChecked ? html`<span class="mark">${icon('check')}</span>` : nothing}
     </button>`;
   }

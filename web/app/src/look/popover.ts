@@ -25,6 +25,13 @@ export const popover = css`
   }
 `;
 
+const ON_TOP = 'dialog[open], [popover]:popover-open';
+
+/** Whether it happened in what lies over the page, which has keys of its own. */
+export function isOnTop(event: Event): boolean {
+  return event.composedPath().some((each) => each instanceof Element && each.matches(ON_TOP));
+}
+
 /** The side of the anchor along which it stands. */
 export type Side = 'start' | 'end';
 

@@ -9,8 +9,20 @@ import { css } from 'lit';
 export const tokens = css`
   :host {
     --_accent: var(--gr-accent, light-dark(#1f6f54, #6fcfa8));
-    --_on-accent: var(--gr-on-accent, light-dark(#ffffff, #0c211a));
-    --_accent-soft: var(--gr-accent-soft, light-dark(#e6f1ec, #1c3229));
+    /* Black or white: at this lightness both have a contrast of 4.5. */
+    --_on-accent: var(--gr-on-accent, lch(from var(--_accent) calc((49.44 - l) * infinity) 0 0));
+    /* As letters it has to be read on every surface, also where the page gave one for both themes. */
+    --_accent-text: light-dark(
+      oklch(from var(--_accent) min(l, 0.5) c h),
+      oklch(from var(--_accent) max(l, 0.74) c h)
+    );
+    --_accent-soft: var(
+      --gr-accent-soft,
+      light-dark(
+        oklch(from var(--_accent) 0.95 min(c, 0.022) h),
+        oklch(from var(--_accent) 0.295 min(c, 0.035) h)
+      )
+    );
     --_surface: var(--gr-surface, light-dark(#ffffff, #16181a));
     --_surface-raised: var(--gr-surface-raised, light-dark(#ffffff, #1e2124));
     --_surface-sunken: var(--gr-surface-sunken, light-dark(#f5f5f2, #101214));
@@ -20,8 +32,21 @@ export const tokens = css`
     --_text: var(--gr-text, light-dark(#1b1d1c, #eceeec));
     --_text-quiet: var(--gr-text-quiet, light-dark(#5b605c, #a3aaa6));
     --_bubble: var(--gr-bubble, light-dark(#f1f1ed, #24282b));
-    --_bubble-own: var(--gr-bubble-own, light-dark(#dcefe6, #21453a));
-    --_on-bubble-own: var(--gr-on-bubble-own, light-dark(#12281f, #e9f6f0));
+    /* The accent's hue at a lightness of our own, so that any accent gives a pair that is readable. */
+    --_bubble-own: var(
+      --gr-bubble-own,
+      light-dark(
+        oklch(from var(--_accent) 0.93 min(c, 0.04) h),
+        oklch(from var(--_accent) 0.365 min(c, 0.055) h)
+      )
+    );
+    --_on-bubble-own: var(
+      --gr-on-bubble-own,
+      light-dark(
+        oklch(from var(--_accent) 0.255 min(c, 0.04) h),
+        oklch(from var(--_accent) 0.96 min(c, 0.015) h)
+      )
+    );
     --_danger: var(--gr-danger, light-dark(#b3261e, #f2a29b));
     --_on-danger: var(--gr-on-danger, light-dark(#ffffff, #3b0a07));
     --_danger-soft: var(--gr-danger-soft, light-dark(#fbeae8, #3a201e));
@@ -48,6 +73,8 @@ export const tokens = css`
     --_radius: var(--gr-radius, 0.75rem);
     --_radius-small: calc(var(--_radius) * 0.667);
     --_radius-bubble: calc(var(--_radius) * 1.5);
+    /* Round at both ends, unless the page wants corners. */
+    --_radius-round: calc(var(--_radius) * 2);
 
     color-scheme: inherit;
     color: var(--_text);

@@ -1,13 +1,14 @@
 /** Open cards: what waits for the viewer, then what waits for the others. */
 
-import type { ActionsTab, Card } from '@greenroom/sdk';
+import type { Actions, Card } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
+import '../cards/index.ts';
 import { splitCards } from './facts.ts';
 import { type Drawn, empty, showButton, type View } from './view.ts';
 
-export function actionsTab(view: View, tab: ActionsTab): TemplateResult {
+export function actionsTab(view: View, tab: Actions): TemplateResult {
   const { words } = view;
   if (tab.cards.length === 0) return empty('check', words.noActions, words.noActionsHint);
   const { mine, others } = splitCards(tab.cards, view.userId);

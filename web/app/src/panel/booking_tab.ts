@@ -3,8 +3,10 @@
 import type { Booking, Leg, Panel, PanelTimer } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 
+import { sumsInShort, sumsToShow } from '../cards/booking_sums.ts';
+import { untilOf, whenOf } from '../i18n/when.ts';
 import { icon } from '../look/icons.ts';
-import { nextOfLeg, type Notice, placeOf, type Tier, tiersOf } from './facts.ts';
+import { nextOfLeg, type Notice, type Tier, tiersOf } from './facts.ts';
 import { avatar, chip, type Drawn, personName, type Tone, type View } from './view.ts';
 
 const TONES: Record<Leg['state'], Tone> = {
@@ -23,18 +25,20 @@ export function bookingTab(view: View, panel: Panel, booking: Booking): Template
     <ul class="legs">
       ${booking.legs.map((leg) => html`<li class="box">${facts(leg)}</li>`)}
     </ul>
-    ${policy(view, booking)}`;
+    ${policy(view, booking)} ${earlier(view, panel.earlier)}`;
 }
 
 /** One leg says it all by itself. */
 function total(view: View, booking: Booking): Drawn {
   if (booking.legs.length < 2) return nothing;
   const tone = booking.state === 'cancelled' ? 'bad' : 'good';
-  return html`<div class="total">
-    <span>${view.words.total}</span>
-    <strong>${view.format.money(booking.total)}</strong>
-    ${chip(view.words.bookingState[booking.state], booking.state === 'proposed' ? 'notice' : tone)}
-  </div>`;
+  return html`<section class="box whole">
+    <div class="total">
+      <span>${view.words.wholeBooking}</span>
+      ${chip(view.words.bookingState[booking.state], booking.state === 'proposed' ? 'notice' : tone)}
+    </div>
+    <dl class="facts">${sums(view, booking.sums)}</dl>
+  </section>`;
 }
 
 function legFacts(view: View, panel: Panel, booking: Booking, leg: Leg): TemplateResult {
@@ -53,10 +57,21 @@ function legFacts(view: View, panel: Panel, booking: Booking, leg: Leg): Templat
       <dd>${times(view, leg)}</dd>
       <dt>${words.price}</dt>
       <dd class="number">${format.money(leg.price)}</dd>
-      ${deposit(view, leg)}
+      ${sums(view, leg.sums, leg.deposit !== null)} ${deposit(view, leg)}
     </dl>
     ${accepted(view, leg.deliverables_accepted_at)} ${quote(view, booking, leg)}
     ${calendar(view, leg)}`;
+}
+
+/** In the words of the expenses. */
+/** A deposit that has a row of its own is not told twice. */
+function sums({ words, format }: View, of: Booking['sums'], hasDeposit = false): TemplateResult[] {
+  const shown = sumsToShow(of).filter((name) => name !== 'held' || !hasDeposit);
+  return shown.map(
+    (name) =>
+      html`<dt>${words.sum[name]}</dt>
+        <dd class="number">${format.money(of[name])}</dd>`,
+  );
 }
 
 function accepted({ words, format }: View, at: string | null): Drawn {
@@ -65,20 +80,18 @@ function accepted({ words, format }: View, at: string | null): Drawn {
 
 function countdown(view: View, timer: PanelTimer | null): Drawn {
   if (!timer) return nothing;
-  const text = view.words.timer[timer.kind](view.format.left(timer.at, view.nowMs));
+  const text = view.words.timer[timer.kind](untilOf(view.format, timer.at, view.nowMs));
   return html`<p class="countdown">
     ${icon('clock')}<time datetime=${timer.at} title=${view.format.full(timer.at)}>${text}</time>
   </p>`;
 }
 
-/** In the viewer's zone, and in that of the event where clocks differ there. */
-function times(view: View, { start, end, timezone }: Leg): TemplateResult {
-  const here = view.format.range(start, end);
-  const there = view.format.range(start, end, timezone);
-  return html`<span>${here}</span>${
-      here === there
-        ? nothing
-        : html`<span class="small quiet">${view.words.inPlace(there, placeOf(timezone))}</span>`
+function times({ format, words }: View, { start, end, timezone }: Leg): TemplateResult {
+  const { event, zone, yours } = whenOf(format, start, end, timezone);
+  return html`<span>${event}</span>${
+      zone && yours
+        ? html`<span class="small quiet">${words.inZone(zone)} · ${words.yourTime(yours)}</span>`
+        : nothing
     }`;
 }
 
@@ -96,12 +109,15 @@ function deposit(view: View, leg: Leg): Drawn {
     </dd>`;
 }
 
-function quote(view: View, booking: Booking, { cancellation_quote, state }: Leg): Drawn {
+function quote(view: View, booking: Booking, leg: Leg): Drawn {
+  const { cancellation_quote, state } = leg;
+  const { held } = leg.sums;
   if (!cancellation_quote || state === 'proposed') return nothing;
   const amount = view.format.money(cancellation_quote.refund);
   const { quoteYours, quoteTheirs } = view.words;
   const text = booking.buyer === view.userId ? quoteYours(amount) : quoteTheirs(amount);
-  return html`<p class="small quiet">${text}</p>`;
+  const deposit = held.amount_cents > 0 ? view.words.depositBack(view.format.money(held)) : '';
+  return html`<p class="small quiet">${text} ${deposit}</p>`;
 }
 
 function calendar(view: View, leg: Leg): Drawn {
@@ -147,4 +163,31 @@ function refundWords({ words, format }: View, { refundPercent }: Tier): string {
   if (refundPercent >= 100) return words.refund.all;
   if (refundPercent <= 0) return words.refund.nothing;
   return words.refund.part(format.percent(refundPercent));
+}
+
+/** Quietly: what was booked here before, and what became of its money. */
+function earlier(view: View, bookings: readonly Booking[]): Drawn {
+  if (bookings.length === 0) return nothing;
+  return html`<section class="earlier">
+    <h3>${view.words.earlier}</h3>
+    <ul class="rows">
+      ${bookings.flatMap((booking) =>
+        booking.legs.map((leg) => html`<li>${earlierLeg(view, leg)}</li>`),
+      )}
+    </ul>
+  </section>`;
+}
+
+function earlierLeg(view: View, leg: Leg): TemplateResult {
+  const { words, format } = view;
+  const money = sumsInShort(leg.sums).map(
+    (name) => html`<span>${words.sum[name]} ${format.money(leg.sums[name])}</span>`,
+  );
+  return html`<div class="line">
+      <span>${leg.title} ${chip(words.legState[leg.state], TONES[leg.state])}</span>
+    </div>
+    <div class="below">
+      <time datetime=${leg.start}>${format.date(leg.start)}</time>
+      ${money}
+    </div>`;
 }

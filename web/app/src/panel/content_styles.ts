@@ -97,7 +97,7 @@ export const contentStyles = css`
 
   .chip.good {
     background: var(--_accent-soft);
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .chip.notice {
@@ -127,7 +127,7 @@ export const contentStyles = css`
 
   .countdown {
     align-items: center;
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: flex;
     font-weight: 500;
     gap: calc(var(--_space) * 2);
@@ -136,7 +136,7 @@ export const contentStyles = css`
   .facts {
     display: grid;
     gap: calc(var(--_space) * 2.5) calc(var(--_space) * 4);
-    grid-template-columns: max-content minmax(0, 1fr);
+    grid-template-columns: fit-content(40%) minmax(0, 1fr);
   }
 
   dt {
@@ -146,6 +146,7 @@ export const contentStyles = css`
   .facts dd {
     display: flex;
     flex-direction: column;
+    overflow-wrap: anywhere;
   }
 
   .facts dd.person {
@@ -271,7 +272,7 @@ export const contentStyles = css`
     background: transparent;
     border: 0;
     border-radius: var(--_radius-small);
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: inline-flex;
     font-size: var(--_size-small);
     font-weight: 500;
@@ -325,7 +326,7 @@ export const contentStyles = css`
   }
 
   .done {
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: inline-flex;
   }
 
@@ -369,7 +370,7 @@ export const contentStyles = css`
     background: var(--_accent-soft);
     block-size: 4rem;
     border-radius: 50%;
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: flex;
     inline-size: 4rem;
     justify-content: center;

@@ -1,6 +1,6 @@
 /** Documents: what is to be signed, by whom, and the fingerprint of what they sign. */
 
-import type { DocsTab, DocumentRow, Leg, Signer } from '@greenroom/sdk';
+import type { Docs, DocumentRow, Leg, Signer } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 
 import { icon } from '../look/icons.ts';
@@ -24,7 +24,7 @@ const TONES: Record<DocumentRow['state'], Tone> = {
   expired: 'plain',
 };
 
-export function docsTab(view: View, tab: DocsTab, legs: readonly Leg[]): TemplateResult {
+export function docsTab(view: View, tab: Docs, legs: readonly Leg[]): TemplateResult {
   const { words } = view;
   if (tab.documents.length === 0) return empty('document', words.noDocs, words.noDocsHint);
   const groups = documentsByLeg(

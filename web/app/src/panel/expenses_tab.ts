@@ -1,9 +1,11 @@
 /** The money of the booking, as the ledger has it: sums, what was added, and every receipt. */
 
-import type { ExpensesTab, LegExpenses, Money, Sums } from '@greenroom/sdk';
+import type { Expenses, LegExpenses, Money, StoredFile, Sums } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 
-import { itemsOf, sumsToShow } from './facts.ts';
+import { sumsToShow } from '../cards/booking_sums.ts';
+import { loadGallery } from '../session/later.ts';
+import { itemsOf, receiptsToShow } from './facts.ts';
 import { chip, type Drawn, showButton, type Tone, type View } from './view.ts';
 
 type Amendment = LegExpenses['amendments'][number];
@@ -23,7 +25,7 @@ const REFUND_TONES: Record<Refund['state'], Tone> = {
   failed: 'bad',
 };
 
-export function expensesTab(view: View, tab: ExpensesTab): TemplateResult {
+export function expensesTab(view: View, tab: Expenses): TemplateResult {
   const [first, ...others] = tab.legs;
   const isOne = first !== undefined && others.length === 0;
   const caption = isOne ? first.title : view.words.wholeBooking;
@@ -55,10 +57,21 @@ function legMoney(view: View, leg: LegExpenses, isOne: boolean): TemplateResult 
   const payout = words.payout[leg.payout];
   return html`${isOne ? nothing : sumTable(view, leg.title, leg.sums)}
   ${payout ? html`<p class="small quiet">${payout}</p>` : nothing} ${deposit(view, leg)}
-  ${rows(words.amendments, leg.amendments, (each) => amendment(view, each))}
-  ${rows(words.refunds, leg.refunds, (each) => refund(view, each))}
+  ${parts(view, leg)} ${rows(words.refunds, leg.refunds, (each) => refund(view, each))}
   ${leg.receipts.length === 0 ? html`<p class="quiet">${words.noReceipts}</p>` : nothing}
-  ${rows(words.receipts, leg.receipts, (each) => receipt(view, each))}`;
+  ${rows(words.receipts, receiptsToShow(leg.receipts), (each) => receipt(view, each))}`;
+}
+
+/** What the price is made of, with what was asked for and did not come to be part of it. */
+function parts(view: View, leg: LegExpenses): Drawn {
+  const { words } = view;
+  return html`<section>
+    <h3>${words.parts}</h3>
+    <ul class="rows">
+      <li>${line(view, words.price, leg.price)}</li>
+      ${leg.amendments.map((each) => html`<li>${amendment(view, each)}</li>`)}
+    </ul>
+  </section>`;
 }
 
 function rows<T>(heading: string, items: readonly T[], draw: (item: T) => TemplateResult): Drawn {
@@ -102,18 +115,30 @@ function amendment(view: View, each: Amendment): TemplateResult {
           )}
         </ul>`
   }
+  ${each.receipt ? receiptFile(each.receipt) : nothing}
   ${below(view, title, each.created_at, each.card_id)}`;
+}
+
+/** What shows it comes with the first of them. */
+function receiptFile(file: StoredFile): TemplateResult {
+  loadGallery().catch(() => {});
+  return html`<greenroom-file-row
+    .file=${file}
+    .name=${file.name}
+    .mime=${file.mime}
+  ></greenroom-file-row>`;
 }
 
 function refund(view: View, each: Refund): TemplateResult {
   const { words } = view;
   const state = chip(words.refundState[each.state], REFUND_TONES[each.state]);
-  return html`${line(view, words.receipt.refund, each.amount, state)}
-  ${below(view, words.receipt.refund, each.created_at, each.card_id)}`;
+  const kind = each.is_undo ? words.undone : words.receipt.refund;
+  return html`${line(view, kind, each.amount, state)}
+  ${below(view, kind, each.created_at, each.card_id)}`;
 }
 
 function receipt(view: View, each: Receipt): TemplateResult {
-  const kind = view.words.receipt[each.kind];
+  const kind = each.is_undo ? view.words.undone : view.words.receipt[each.kind];
   return html`${line(view, kind, each.amount)} ${below(view, kind, each.at, each.card_id)}
   ${
     each.provider_id

@@ -1,6 +1,6 @@
 /** What the panel makes of the server's answers before it is drawn. Pure. */
 
-import type { Booking, Card, DocumentRow, LegExpenses, PanelTimer, Sums } from '@greenroom/sdk';
+import type { Booking, Card, DocumentRow, LegExpenses, PanelTimer } from '@greenroom/sdk';
 
 const HOURS_PER_DAY = 24;
 const HASH_START = 8;
@@ -15,6 +15,15 @@ export interface OpenCards {
 export function splitCards(cards: readonly Card[], userId: string): OpenCards {
   const isMine = (card: Card): boolean => card.waits_for.includes(userId);
   return { mine: cards.filter(isMine), others: cards.filter((card) => !isMine(card)) };
+}
+
+/** A payout is released first and paid out later, under one payment: once it is paid out, that alone
+ * is shown. */
+export function receiptsToShow(receipts: LegExpenses['receipts']): LegExpenses['receipts'] {
+  const paid = new Set(
+    receipts.flatMap((each) => (each.kind === 'payout.paid' ? each.payment_id : [])),
+  );
+  return receipts.filter((each) => each.kind !== 'payout.released' || !paid.has(each.payment_id));
 }
 
 export type Notice =
@@ -52,23 +61,6 @@ export function nextOfLeg(
   return own.find(({ at }) => Date.parse(at) > nowMs) ?? null;
 }
 
-export type SumName = keyof Sums;
-
-const SUMS: readonly SumName[] = [
-  'price',
-  'amendments',
-  'paid',
-  'refunded',
-  'kept',
-  'deposit_held',
-];
-const ALWAYS: ReadonlySet<SumName> = new Set(['price', 'paid']);
-
-/** The sums that say something: zero is told only of the price and of what is paid. */
-export function sumsToShow(sums: Sums): SumName[] {
-  return SUMS.filter((name) => ALWAYS.has(name) || sums[name].amount_cents !== 0);
-}
-
 export interface DocumentGroup {
   /** Null for those of the whole booking. */
   legId: string | null;
@@ -95,11 +87,6 @@ export function mustSign({ signers, state }: DocumentRow, userId: string): boole
 
 export function shortHash(hash: string): string {
   return `${hash.slice(0, HASH_START)}…${hash.slice(-HASH_END)}`;
-}
-
-/** A place that people know for a zone: `America/New_York` is New York. */
-export function placeOf(timeZone: string): string {
-  return (timeZone.split('/').at(-1) ?? timeZone).replaceAll('_', ' ');
 }
 
 export interface Item {

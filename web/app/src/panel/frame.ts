@@ -4,6 +4,7 @@ import type { Card, FeedEvent, Leg } from '@greenroom/sdk';
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
+import { isAboutBooking } from '../cards/booking_events.ts';
 import { loadPanelWords, type PanelWords } from '../i18n/panel.ts';
 import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
@@ -171,6 +172,7 @@ export class GreenroomPanelFrame extends GreenroomElement {
     return html`<greenroom-panel-content
       dir=${this.dir}
       .tab=${tab}
+      .threadId=${this.threadId ?? ''}
       .view=${this.#view(words)}
       .loaded=${loaded}
     ></greenroom-panel-content>`;
@@ -195,7 +197,7 @@ export class GreenroomPanelFrame extends GreenroomElement {
     return {
       words,
       format: this.format,
-      userId: session?.userId ?? '',
+      userId: this.userId,
       nowMs: this.nowMs,
       thread: this.#loads?.now.thread ?? null,
       copied: this.copied,
@@ -259,7 +261,9 @@ export class GreenroomPanelFrame extends GreenroomElement {
   }
 }
 
-/** A new card comes as a message. */
-function changesUs({ type, message }: FeedEvent): boolean {
-  return type === 'card.changed' || type === 'thread.changed' || Boolean(message?.card);
+/** What changes a booking changes tabs, and so does a file that comes, goes or becomes ready. */
+function changesUs(event: FeedEvent): boolean {
+  const { type, message, file } = event;
+  const hasFiles = Boolean(message?.attachments.length) || file?.state === 'ready';
+  return isAboutBooking(event) || hasFiles || type === 'message.deleted';
 }

@@ -70,7 +70,7 @@ export const frameStyles = css`
 
   .tabs button[aria-selected='true'] {
     background: var(--_accent-soft);
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .tabs .icon {

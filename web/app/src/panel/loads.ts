@@ -15,7 +15,7 @@ export interface Loaded {
 
 /** Whether there is what a tab shows. */
 export function hasAll({ panel, tabs }: Loaded, tab: TabName): boolean {
-  if (tab === 'actions') return tabs.actions !== undefined;
+  if (tab === 'actions' || tab === 'files') return tabs[tab] !== undefined;
   if (!panel) return false;
   return !panel.booking || (tab !== 'expenses' && tab !== 'docs') || tabs[tab] !== undefined;
 }
@@ -57,7 +57,7 @@ export class Loads {
   }
 
   async #tab(tab: TabName): Promise<Partial<PanelTabs>> {
-    if (tab !== 'actions' && tab !== 'docs' && tab !== 'expenses') return {};
+    if (!isFetched(tab)) return {};
     return { [tab]: await this.#session.client.rest.panelTab(this.threadId, tab) };
   }
 
@@ -67,4 +67,10 @@ export class Loads {
     const known = state.threads.get(this.threadId)?.thread;
     return known ?? (await rest.thread(this.threadId)).thread;
   }
+}
+
+const FETCHED: readonly TabName[] = ['actions', 'docs', 'expenses', 'files'];
+
+function isFetched(tab: TabName): tab is keyof PanelTabs {
+  return FETCHED.includes(tab);
 }

@@ -17,8 +17,14 @@ export class GreenroomPanel extends GreenroomElement {
     css`
       :host {
         background: var(--_surface);
+        box-sizing: border-box;
+        /* What it would like to have where nobody says: its contents do not count. */
+        contain-intrinsic-inline-size: 22rem;
+        container-type: inline-size;
         display: block;
-        min-block-size: 0;
+        max-block-size: 100dvh;
+        min-block-size: 20rem;
+        min-inline-size: min(100%, 16rem);
         overflow: hidden;
       }
 

@@ -15,11 +15,11 @@ export const TABS = [
 
 export type TabName = (typeof TABS)[number];
 /** Those whose rooms are not built yet. */
-export type LaterTab = 'brief' | 'moodboard' | 'shotlist' | 'files';
+export type LaterTab = 'brief' | 'moodboard' | 'shotlist';
 /** Those that are empty until there is a booking. */
 export type BookingTab = 'booking' | 'expenses' | 'docs';
 
-const LATER: ReadonlySet<TabName> = new Set(['brief', 'moodboard', 'shotlist', 'files']);
+const LATER: ReadonlySet<TabName> = new Set(['brief', 'moodboard', 'shotlist']);
 
 export function readTab(text: string | null | undefined): TabName | null {
   return TABS.find((tab) => tab === text) ?? null;
@@ -29,7 +29,7 @@ export function isLater(tab: TabName): tab is LaterTab {
   return LATER.has(tab);
 }
 
-/** How much waits behind a tab; 0 where nothing can wait. */
+/** How much waits for the viewer behind a tab; 0 where nothing can wait. */
 export function countIn(panel: Panel | null, tab: TabName): number {
   return panel?.tabs.find((each) => each.tab === tab)?.count ?? 0;
 }

@@ -52,7 +52,7 @@ export function parseDrafts(stored: string | null): Drafts {
     const parsed: unknown = JSON.parse(stored ?? '{}');
     if (typeof parsed !== 'object' || parsed === null) return {};
     const texts = Object.entries(parsed).filter(([, text]) => typeof text === 'string');
-    return Object.fromEntries(texts.slice(-MOST_DRAFTS)) as Drafts;
+    return Object.fromEntries<string>(texts.slice(-MOST_DRAFTS));
   } catch {
     return {};
   }

@@ -1,5 +1,6 @@
-/** What every element here is: it has the page's session, its language, and the common look. */
+/** Base of all elements: gives them the session of the page, its language and the common styles. */
 
+import type { Limits } from '@greenroom/sdk';
 import { type CSSResultGroup, LitElement, type PropertyValues } from 'lit';
 import { property, state } from 'lit/decorators.js';
 
@@ -24,12 +25,21 @@ export abstract class GreenroomElement extends LitElement {
   #stops: Stop[] = [];
   #sessionStops: Stop[] = [];
 
+  get userId(): string {
+    return this.session?.userId ?? '';
+  }
+
   get words(): Words {
     return this.session?.words ?? english;
   }
 
   get format(): Format {
     return this.session?.format ?? plainFormat;
+  }
+
+  /** What the server allows, as far as it is known. */
+  get limits(): Limits | null | undefined {
+    return this.session?.client.limits;
   }
 
   get nowMs(): number {

@@ -1,4 +1,4 @@
-/** What the server says in a thread, in words. The server sends a code and its parts. */
+/** Texts of system messages. The server sends a code and parameters; this makes a sentence of them. */
 
 import type { SystemNotice, Thread } from '@greenroom/sdk';
 
@@ -21,10 +21,14 @@ export function noticeText(notice: SystemNotice, thread: Thread | null, session:
       return aboutPerson(params, thread, session, notices.removed, notices.youWereRemoved);
     case 'thread.promoted':
       return notices.promoted;
+    case 'thread.next_booking':
+      return notices.nextBooking;
     case 'booking.confirmed':
       return notices.confirmed(priceIn(params, session));
     case 'booking.payment_failed':
       return notices.paymentFailed(priceIn(params, session));
+    case 'booking.dispute_ended':
+      return notices.disputeEnded;
     case 'booking.cancelled':
       return cancelled(params, thread, session);
     default:
@@ -41,7 +45,7 @@ function aboutPerson(
   say: (name: string) => string,
   sayYou: string,
 ): string {
-  const userId = String(params['user_id'] ?? '');
+  const userId = (params['user_id'] as string | undefined) ?? '';
   if (userId !== '' && userId === session.userId) return sayYou;
   const person = personIn(thread, userId);
   return say(person ? nameOf(person) : session.words.inbox.notices.someone);

@@ -1,12 +1,12 @@
-/** What fills a part of the page. Each is drawn for the first time in a task of its own, so that a
- * slow phone answers a tap in between, and shows what is done. */
+/** Base of the large elements of a page (inbox, thread, panel). Each renders for the first time in a
+ * task of its own, so that a slow phone can react to a tap in between. */
 
 import { GreenroomElement } from './element.ts';
 
 export abstract class Pane extends GreenroomElement {
-  protected override scheduleUpdate(): void | Promise<unknown> {
-    if (this.hasUpdated) return super.scheduleUpdate();
-    return nextTask().then(() => super.scheduleUpdate());
+  protected override async scheduleUpdate(): Promise<unknown> {
+    if (!this.hasUpdated) await nextTask();
+    return super.scheduleUpdate();
   }
 }
 

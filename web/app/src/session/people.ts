@@ -1,4 +1,4 @@
-/** Who is in a thread, as the person who looks at it would say it. */
+/** The participants of a thread from the point of view of one of them. */
 
 import type { Participant, Thread } from '@greenroom/sdk';
 

@@ -22,6 +22,7 @@ import {
 } from '../i18n/index.ts';
 import { Format } from '../i18n/format.ts';
 import { forgetDrafts } from './drafts.ts';
+import { loadWorks } from './later.ts';
 
 export interface SessionOptions {
   /** Where Greenroom is; by default where this script came from. */
@@ -43,6 +44,8 @@ export class Session {
   readonly clock: Clock = systemClock;
   /** Empty until the first token is there. */
   userId = '';
+  /** The site has said that nobody is signed in, and has not given a token since. */
+  isSignedOut = false;
   locale: string;
   dir: 'ltr' | 'rtl';
   words: Words = english;
@@ -51,28 +54,36 @@ export class Session {
   readonly #listeners = new Set<() => void>();
   readonly #reloads = new Set<() => Promise<void> | void>();
   #catalogue: Promise<Catalogue> | null = null;
+  readonly #token: TokenSource;
   readonly #stopFollowing: () => void;
 
   constructor(options: SessionOptions) {
     this.locale = chooseLocale([options.locale ?? [], navigator.languages].flat());
     this.dir = options.dir ?? directionOf(this.locale);
-    this.format = new Format(this.locale);
-    const token = options.token ?? tokenFrom(options.tokenUrl ?? '');
-    const first = Promise.resolve().then(token);
+    this.format = new Format(this.locale, undefined, () => this.clock.now());
+    this.#token = options.token ?? tokenFrom(options.tokenUrl ?? '');
+    const first = this.#ask();
     first.catch(() => {});
     let isFirst = true;
     this.server = new URL('/', options.server ?? /* @vite-ignore */ import.meta.url).href;
     this.client = new Greenroom({
       url: this.server,
       token: () => {
-        const asked = isFirst ? first : token();
+        const asked = isFirst ? first : this.#ask();
         isFirst = false;
         return asked;
       },
       storage: browserStorage(),
-      reload: async () => {
-        await Promise.all([...this.#reloads].map((reload) => reload()));
-      },
+      reload: () => this.reload(),
+    });
+    this.client.on('limits', () => this.#changed());
+    const stopLooking = this.client.on('connection', ({ state }) => {
+      stopLooking();
+      if (state !== 'live')
+        import('./origin_hint.ts').then(
+          (hint) => hint.hintAtOrigin(this.server),
+          () => {},
+        );
     });
     this.ready = this.#prepare(first);
     // Whoever waits for it hears of it; the elements show what the client meets.
@@ -94,6 +105,11 @@ export class Session {
     return () => this.#reloads.delete(reload);
   }
 
+  /** Everything that is shown is loaded anew. */
+  async reload(): Promise<void> {
+    await Promise.all([...this.#reloads].map(async (reload) => reload()));
+  }
+
   /** Card types with labels in the person's language; asked for once. */
   catalogue(): Promise<Catalogue> {
     this.#catalogue ??= this.client.rest
@@ -110,7 +126,7 @@ export class Session {
     this.words = words;
     this.locale = locale;
     this.dir = dir;
-    this.format = new Format(locale);
+    this.format = new Format(locale, undefined, () => this.clock.now());
     this.#catalogue = null;
     this.#changed();
   }
@@ -131,6 +147,16 @@ export class Session {
     return [detail || title, hint].filter(Boolean).join(' ');
   }
 
+  /** Somebody may have signed in at the site meanwhile. */
+  async askAgain(): Promise<void> {
+    try {
+      await this.#ask();
+      await this.client.connect();
+    } catch {
+      return;
+    }
+  }
+
   async close(): Promise<void> {
     this.#stopFollowing();
     await this.client.close();
@@ -140,16 +166,35 @@ export class Session {
   async forget(): Promise<void> {
     this.#stopFollowing();
     forgetDrafts(this.userId);
-    await this.client.forget();
+    const cleared = loadWorks().then(({ clearUploads }) => clearUploads(this.userId));
+    await Promise.all([this.client.forget(), cleared.catch(() => {})]);
   }
 
   async #prepare(token: Promise<string>): Promise<void> {
     const words = loadWords(this.locale);
-    this.userId = readClaims(await token).sub ?? '';
-    // Threads load for a person, whether or not the words are there.
-    this.#changed();
+    await token.catch(() => {});
     this.words = await words;
     this.#changed();
+    await token;
+  }
+
+  async #ask(): Promise<string> {
+    try {
+      const token = await Promise.resolve().then(this.#token);
+      this.#know(readClaims(token).sub ?? '', false);
+      return token;
+    } catch (error) {
+      this.#know(this.userId, Problem.of(error).status === 401);
+      throw error;
+    }
+  }
+
+  /** Threads load for a person, whether or not the words are there. */
+  #know(userId: string, isSignedOut: boolean): void {
+    const isSame = userId === this.userId && isSignedOut === this.isSignedOut;
+    this.userId = userId;
+    this.isSignedOut = isSignedOut;
+    if (!isSame) this.#changed();
   }
 
   #changed(): void {

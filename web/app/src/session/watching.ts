@@ -1,23 +1,34 @@
-/** Which threads the page wants to know company of: who types there, and who is there. */
+/** Of which threads the page wants to know who types and who is online. */
 
 import type { Session } from './session.ts';
 
-/** As many as the client takes. */
-const MOST = 50;
+/** The server allows a limited number. The open thread comes first, so that it is among them. */
+export type Rank = 'thread' | 'inbox';
+const ORDER: readonly Rank[] = ['thread', 'inbox'];
 
-/** The open thread is never crowded out by those of the list. */
-export type Watcher = 'thread' | 'inbox';
-const ORDER: readonly Watcher[] = ['thread', 'inbox'];
+interface Wish {
+  readonly rank: Rank;
+  readonly threadIds: readonly string[];
+}
 
-export type Watching = { client: Pick<Session['client'], 'watch'> };
+export interface Watching {
+  client: Pick<Session['client'], 'watch'>;
+}
 
-const wishes = new WeakMap<Watching, Map<Watcher, readonly string[]>>();
+const wishes = new WeakMap<Watching, Map<object, Wish>>();
 
-/** Replaces what this one wished before; none with an empty list. */
-export function watch(session: Watching, owner: Watcher, threadIds: readonly string[]): void {
-  const all = wishes.get(session) ?? new Map<Watcher, readonly string[]>();
+/** Replaces what this element wished before; none with an empty list. A page may have several. */
+export function watch(
+  session: Watching,
+  owner: object,
+  rank: Rank,
+  threadIds: readonly string[],
+): void {
+  const all = wishes.get(session) ?? new Map<object, Wish>();
   wishes.set(session, all);
-  all.set(owner, threadIds);
-  const wanted = new Set(ORDER.flatMap((each) => all.get(each) ?? []));
-  session.client.watch([...wanted].slice(0, MOST));
+  if (threadIds.length > 0) all.set(owner, { rank, threadIds });
+  else all.delete(owner);
+  const of = (rank: Rank): Wish[] => [...all.values()].filter((each) => each.rank === rank);
+  const wanted = new Set(ORDER.flatMap(of).flatMap((wish) => wish.threadIds));
+  session.client.watch([...wanted]);
 }

@@ -11,9 +11,10 @@ import { tokens } from '../look/tokens.ts';
 import type { Stop } from '../session/element.ts';
 import { Pane } from '../session/pane.ts';
 import { configure, type Session, signOut } from '../session/session.ts';
-import { handedToken } from './handed_token.ts';
+import { type Handed, handedToken } from './handed_token.ts';
 import {
   forgetToken,
+  isAlone,
   isSample,
   keepLocale,
   keepTheme,
@@ -27,6 +28,7 @@ import { pageLocale, regional, showLanguage, showTheme } from './page_look.ts';
 import { takeToken } from './routes.ts';
 import './sign_in.ts';
 import type { Chosen, GreenroomSignIn } from './sign_in.ts';
+import { Tabs } from './tabs.ts';
 import { pageTitle, threadName } from './title.ts';
 import { followViewport } from './viewport.ts';
 import './workspace.ts';
@@ -59,6 +61,7 @@ export class GreenroomApp extends Pane {
   @query('greenroom-sign-in') private signIn!: GreenroomSignIn | null;
   @query('greenroom-workspace') private workspace!: GreenroomWorkspace | null;
   readonly #navigation = new Navigation(() => this.requestUpdate());
+  #tabs: Tabs | null = null;
   #pageStops: Stop[] = [];
 
   /** The sign-in has words too, before there is a session. */
@@ -70,7 +73,14 @@ export class GreenroomApp extends Pane {
     super.connectedCallback();
     showTheme(this.pageTheme);
     void this.#loadWords();
-    this.#pageStops = [this.#navigation.follow(), followViewport(this), this.#followHandovers()];
+    const tabs = new Tabs({ handed: this.#handedElsewhere, left: this.#leftElsewhere });
+    this.#tabs = tabs;
+    this.#pageStops = [
+      this.#navigation.follow(),
+      followViewport(this),
+      this.#followHandovers(),
+      () => tabs.stop(),
+    ];
   }
 
   override disconnectedCallback(): void {
@@ -96,7 +106,7 @@ export class GreenroomApp extends Pane {
     ];
   }
 
-  /** The token of this window, or one that a marketplace has just handed over. */
+  /** The token of this browser, or one that a marketplace has just handed over. */
   #begin(): void {
     const { token: handed, rest } = takeToken(new URL(location.href));
     if (handed) {
@@ -120,13 +130,16 @@ export class GreenroomApp extends Pane {
 
   #use(token: string): void {
     const { dir } = this.#navigation.route;
-    const endsAtMs = (readClaims(token).exp ?? Infinity) * 1000;
+    const { sub } = readClaims(token);
     const session: Session = configure({
       server: location.origin,
       locale: pageLocale(),
       ...(dir ? { dir } : {}),
-      token: handedToken({ token, endsAtMs }, systemClock, () => {
-        if (this.session === session) this.#expired(session);
+      token: handedToken(handed(token), systemClock, {
+        kept: () => keptTokenOf(sub),
+        refused: () => {
+          if (this.session === session) this.#expired(session);
+        },
       }),
     });
     this.reason = null;
@@ -137,6 +150,17 @@ export class GreenroomApp extends Pane {
     this.#use(token);
     this.#navigation.signedIn();
   }
+
+  /** Whoever is signed in stays so with any of their tokens; somebody else takes their place. */
+  readonly #handedElsewhere = (token: string): void => {
+    if (!this.isSignedIn || readClaims(token).sub === this.session?.userId) return;
+    this.#navigation.replace({ page: 'inbox', threadId: null, panel: null });
+    this.#use(token);
+  };
+
+  readonly #leftElsewhere = (): void => {
+    if (this.isSignedIn) void this.#leave();
+  };
 
   /** What waits to be sent stays: it goes on when the same person has signed in again. */
   #expired(session: Session): void {
@@ -216,10 +240,25 @@ export class GreenroomApp extends Pane {
   };
 
   readonly #signOut = async (): Promise<void> => {
+    const isOwn = isAlone();
     forgetToken();
+    if (!isOwn) this.#tabs?.tellSignedOut();
+    await this.#leave();
+  };
+
+  async #leave(): Promise<void> {
     this.isSignedIn = false;
     this.reason = 'signedOut';
     this.#navigation.signIn(false);
     await signOut();
-  };
+  }
+}
+
+function keptTokenOf(userId: string | undefined): Handed | null {
+  const token = keptToken();
+  return token && readClaims(token).sub === userId ? handed(token) : null;
+}
+
+function handed(token: string): Handed {
+  return { token, endsAtMs: (readClaims(token).exp ?? Infinity) * 1000 };
 }

@@ -1,7 +1,8 @@
-/** A token that was handed over once, by a marketplace or by the sample's sign-in.
+/** A token that was handed over, by a marketplace or by the sample's sign-in.
  *
  * There is nobody to ask for another one: when the client wants one before the end it is told so,
- * and when the server no longer takes this one, the person has to sign in again. */
+ * and when the server no longer takes this one, the person has to sign in again. Unless they have
+ * done so in another tab. */
 
 import type { Clock, TokenSource } from '@greenroom/sdk';
 
@@ -14,18 +15,25 @@ export interface Handed {
   endsAtMs: number;
 }
 
+export interface Handing {
+  /** The same person's token that is kept now. */
+  kept: () => Handed | null;
+  refused: () => void;
+}
+
 export function handedToken(
-  { token, endsAtMs }: Handed,
+  first: Handed,
   clock: Pick<Clock, 'now'>,
-  refused: () => void,
+  { kept, refused }: Handing,
 ): TokenSource {
-  let isGiven = false;
+  let given: Handed | null = null;
   return () => {
-    if (!isGiven) {
-      isGiven = true;
-      return token;
+    const next = given ? kept() : first;
+    if (next && next.token !== given?.token) {
+      given = next;
+      return next.token;
     }
-    const leftMs = endsAtMs - clock.now();
+    const leftMs = (given ?? first).endsAtMs - clock.now();
     const isOnlyEnding = leftMs > 0 && leftMs <= ASKED_BEFORE_MS;
     if (!isOnlyEnding) refused();
     throw new Error('There is no other token.');

@@ -101,6 +101,7 @@ export class GreenroomHelp extends GreenroomElement {
       ['next', [alt, down]],
       ['newLine', [shift, enter]],
       ['editLast', [up]],
+      ['markRead', ['m']],
       ['back', [escape]],
       ['help', ['?']],
     ];

@@ -1,4 +1,9 @@
-/** What the shell keeps in the browser: the sign-in for this window, the taste for all of them. */
+/** What the shell keeps in the browser: the sign-in and the taste, for all its tabs.
+ *
+ * A window in which the sample's visitor is somebody else has a sign-in of its own, so that two
+ * windows can be two people. */
+
+import { readClaims } from '@greenroom/sdk';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -10,23 +15,61 @@ const LOCALE = 'greenroom.locale';
 const THEME = 'greenroom.theme';
 const SINGLE_KEYS = 'greenroom.single-keys';
 
-/** Of this window only, so that two windows can be two people. */
+const own = (): Storage => sessionStorage;
+const shared = (): Storage => localStorage;
+
+/** Whether this window is somebody else than the rest of the browser. */
+export function isAlone(): boolean {
+  return read(own, TOKEN) !== null;
+}
+
 export function keptToken(): string | null {
-  return read(() => sessionStorage, TOKEN);
+  return read(own, TOKEN) ?? sharedToken();
 }
 
+/** The browser may have been closed since: what has ended meanwhile is no sign-in. */
+function sharedToken(): string | null {
+  const token = read(shared, TOKEN);
+  const hasEnded = token !== null && (readClaims(token).exp ?? Infinity) * 1000 <= Date.now();
+  if (hasEnded) forget(shared);
+  return hasEnded ? null : token;
+}
+
+/** A marketplace knows one person per browser. The sample's visitor may be a second one. */
 export function keepToken(token: string, from: 'marketplace' | 'sample'): void {
-  write(() => sessionStorage, TOKEN, token);
-  write(() => sessionStorage, SAMPLE, from === 'sample' ? 'yes' : null);
+  const other = sharedToken();
+  const isSecond = from === 'sample' && other !== null && !isSamePerson(token, other);
+  if (!isSecond) forget(own);
+  const place = isSecond ? own : shared;
+  write(place, SAMPLE, from === 'sample' ? 'yes' : null);
+  write(place, TOKEN, token);
 }
 
+function isSamePerson(token: string, other: string): boolean {
+  return readClaims(token).sub === readClaims(other).sub;
+}
+
+/** The sign-in of this window: for a second person only theirs. */
 export function forgetToken(): void {
-  write(() => sessionStorage, TOKEN, null);
-  write(() => sessionStorage, SAMPLE, null);
+  forget(isAlone() ? own : shared);
+}
+
+function forget(place: () => Storage): void {
+  write(place, TOKEN, null);
+  write(place, SAMPLE, null);
 }
 
 export function isSample(): boolean {
-  return read(() => sessionStorage, SAMPLE) !== null;
+  return read(isAlone() ? own : shared, SAMPLE) !== null;
+}
+
+/** Called with the token when another tab keeps one. Returns how to stop. */
+export function followToken(listener: (token: string) => void): () => void {
+  const changed = ({ key, newValue, storageArea }: StorageEvent): void => {
+    if (key === TOKEN && newValue && storageArea === shared()) listener(newValue);
+  };
+  window.addEventListener('storage', changed);
+  return () => window.removeEventListener('storage', changed);
 }
 
 export function keptLocale(): string | null {

@@ -1,6 +1,7 @@
 /** The person's own corner: who they are here, their language and look, and the way out.
  *
- * Fires `greenroom-language`, `greenroom-theme`, `greenroom-help` and `greenroom-sign-out`. */
+ * Fires `greenroom-language`, `greenroom-theme`, `greenroom-preferences`, `greenroom-blocked`,
+ * `greenroom-help` and `greenroom-sign-out`. */
 
 import type { User } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -70,6 +71,8 @@ export class GreenroomPersonMenu extends GreenroomElement {
         ${this.#choices('language', words.language, this.#languages(), language)}
         ${this.#choices('theme', words.theme, this.#themes(), this.pageTheme)}
         <div class="deeds">
+          ${deed(words.preferences, 'filter', 'greenroom-preferences')}
+          ${deed(words.blocked, 'person', 'greenroom-blocked')}
           ${deed(words.shortcuts, 'info', 'greenroom-help')}
           ${this.sample ? this.#somebodyElse() : nothing}
           ${deed(words.signOut, 'leave', 'greenroom-sign-out')}
@@ -81,7 +84,7 @@ export class GreenroomPersonMenu extends GreenroomElement {
     const src = this.person && this.session ? this.session.avatarOf(this.person) : null;
     return html`<greenroom-avatar
       .name=${this.#name}
-      .userId=${this.session?.userId ?? ''}
+      .userId=${this.userId}
       .src=${src}
     ></greenroom-avatar>`;
   }

@@ -1,4 +1,4 @@
-/** Says new messages to screen readers: each by itself, or their number when many come at once. */
+/** Announces new messages to screen readers: one by one, or only their number if many come at once. */
 
 import type { Clock } from '@greenroom/sdk';
 

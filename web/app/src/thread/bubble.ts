@@ -9,7 +9,7 @@ import { icon } from '../look/icons.ts';
 import { firstNameOf, nameOf, personIn } from '../session/people.ts';
 import { noticeText } from '../session/notices.ts';
 import type { Session } from '../session/session.ts';
-import { richText } from './rich_text.ts';
+import { plainText, richText } from './rich_text.ts';
 import { excerptOf, isEmojiOnly } from './text.ts';
 import type { MessageRow, PendingRow } from './timeline.ts';
 
@@ -82,6 +82,7 @@ export function pendingBubble(row: PendingRow, context: BubbleContext, tabindex:
   const { send, key } = row;
   const { thread, look } = context.session.words;
   const isFailed = send.state === 'failed';
+  const hasFiles = Boolean(send.files);
   const label = [thread.you, thread[send.state === 'sent' ? 'sending' : send.state]].join(', ');
   return html`<article
     class=${classMap({ row: true, ...placeClasses(row), pending: true, failed: isFailed })}
@@ -92,9 +93,12 @@ export function pendingBubble(row: PendingRow, context: BubbleContext, tabindex:
   >
     <div class="column">
       <div class="line">
-        <div class="bubble" id=${`body-${key}`}>
+        <div class=${classMap({ bubble: true, files: hasFiles })} id=${`body-${key}`}>
           ${send.replyTo ? quote(send.replyTo, context) : nothing}
-          <div class="plain" dir="auto">${send.body}</div>
+          ${
+            hasFiles ? html`<greenroom-attachments .send=${send}></greenroom-attachments>` : nothing
+          }
+          ${send.body ? html`<div class="plain" dir="auto">${send.body}</div>` : nothing}
         </div>
       </div>
       ${
@@ -176,12 +180,26 @@ function content(message: Message, key: string, context: BubbleContext): Templat
       <greenroom-card .card=${message.card}></greenroom-card>
     </div>`;
   }
-  const isLarge = !message.reply_to && isEmojiOnly(message.body);
-  return html`<div class=${classMap({ bubble: true, large: isLarge })} id=${id} part="bubble">
+  const hasFiles = message.attachments.length > 0;
+  const isLarge = !message.reply_to && !hasFiles && isEmojiOnly(message.body);
+  return html`<div
+    class=${classMap({ bubble: true, large: isLarge, files: hasFiles })}
+    id=${id}
+    part="bubble"
+  >
     ${message.reply_to ? quote(message.reply_to, context) : nothing}
-    <div class="rich" dir="auto">
-      ${guard([message.body_html], () => richText(message.body_html, message.body))}
-    </div>
+    ${
+      hasFiles
+        ? html`<greenroom-attachments .attachments=${message.attachments}></greenroom-attachments>`
+        : nothing
+    }
+    ${
+      message.body
+        ? html`<div class="rich" dir="auto">
+            ${guard([message.body_html], () => richText(message.body_html, message.body))}
+          </div>`
+        : nothing
+    }
   </div>`;
 }
 
@@ -206,7 +224,14 @@ export function gist(message: Message, { session, thread }: Speaking): string {
   const { words } = session;
   if (message.deleted_at) return words.thread.deleted;
   if (message.system) return noticeText(message.system, thread, session);
-  return message.card ? words.thread.cardMessage : excerptOf(message.body);
+  if (message.card) return words.thread.cardMessage;
+  const { attachments } = message;
+  if (message.body || attachments.length === 0) {
+    return excerptOf(plainText(message.body_html, message.body));
+  }
+  const [first] = attachments;
+  const isSame = attachments.every(({ file }) => file.media === first?.file.media);
+  return words.look.files(isSame ? (first?.file.media ?? 'other') : 'other', attachments.length);
 }
 
 export function nameIn(

@@ -109,6 +109,21 @@ export const bubbleStyles = css`
     padding: 0;
   }
 
+  .bubble.files {
+    padding: 4px;
+  }
+
+  .files .rich,
+  .files .plain,
+  .files .quote {
+    margin: calc(var(--_space) * 1.5) calc(var(--_space) * 2.5);
+  }
+
+  .files .quote {
+    inline-size: auto;
+    min-inline-size: 0;
+  }
+
   .bubble.gone {
     align-items: center;
     background: none;
@@ -311,7 +326,7 @@ export const bubbleStyles = css`
     .tools {
       background: var(--_surface-raised);
       border: 1px solid var(--_line);
-      border-radius: 99px;
+      border-radius: var(--_radius-round);
       box-shadow: var(--_shadow);
       inset-block-end: calc(100% - 0.75rem);
       inset-inline-start: 0.5rem;
@@ -382,6 +397,16 @@ export const bubbleStyles = css`
     .tools .icon-button {
       block-size: 2.75rem;
       inline-size: 2.75rem;
+    }
+
+    /* They stay until something else is touched, so they lie over the beginning of their own
+       message: they cover no other one and no button, and nothing moves when they go. */
+    @container (max-width: 36rem) {
+      .tools,
+      .own .tools {
+        inset-block: 0.25rem auto;
+        inset-inline: 0.5rem auto;
+      }
     }
 
     /* A long press opens the menu, which can copy. */

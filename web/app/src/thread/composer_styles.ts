@@ -15,7 +15,7 @@ export const composerStyles = css`
     align-items: flex-end;
     background: var(--_surface);
     border: 1px solid var(--_line-strong);
-    border-radius: 1.5rem;
+    border-radius: var(--_radius-round);
     display: flex;
     gap: var(--_space);
     padding: 3px;
@@ -34,9 +34,18 @@ export const composerStyles = css`
     white-space: nowrap;
   }
 
-  greenroom-new-card:not(:defined) {
+  .bar[hidden] {
+    display: none;
+  }
+
+  greenroom-new-card:not(:defined),
+  greenroom-attach:not(:defined) {
     flex: none;
     inline-size: 2.25rem;
+  }
+
+  greenroom-attach:not(:defined) {
+    inline-size: 4.5rem;
   }
 
   .send {
@@ -105,7 +114,7 @@ export const composerStyles = css`
   }
 
   .reply strong {
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: block;
     font-weight: 600;
   }
@@ -131,6 +140,10 @@ export const composerStyles = css`
 
     greenroom-new-card:not(:defined) {
       inline-size: 2.75rem;
+    }
+
+    greenroom-attach:not(:defined) {
+      inline-size: 5.5rem;
     }
 
     .send {

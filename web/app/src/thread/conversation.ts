@@ -11,11 +11,18 @@ import type {
 } from '@greenroom/sdk';
 
 import type { Session } from '../session/session.ts';
-import { type Loaded, NOTHING, withCard, withLive, withNewest, withOlder } from './timeline.ts';
+import {
+  type Loaded,
+  NOTHING,
+  withCard,
+  withFile,
+  withLive,
+  withNewest,
+  withOlder,
+} from './timeline.ts';
 
 /** A message is looked for in at most so many pages. */
 const MOST_PAGES_TO_SEARCH = 20;
-const PAGE = 50;
 /** What is stored is shown, and only the answer got lost. */
 const AGAIN_MS = 5_000;
 
@@ -89,6 +96,7 @@ export class Conversation {
         this.#load(withLive(this.loaded, [event.message], isNew));
         if (isNew) this.#arrived(event.message);
       }),
+      client.on('file', (file) => this.#load(withFile(this.loaded, file))),
       client.on('send', (send) => {
         if (send.threadId !== this.threadId) return;
         // It stays in sight until the feed tells of it.
@@ -128,6 +136,8 @@ export class Conversation {
         rest.messages(this.threadId),
       ]);
       if (turn !== this.#turn) return;
+      // Another view, or this one before it was left, may have read what was stored as new.
+      if (!this.isFresh && this.unreadAfter !== null) this.unreadAfter = undefined;
       this.#rememberUnread(item.inbox);
       this.isFresh = true;
       this.loaded = withNewest(isAnew ? NOTHING : this.loaded, page);
@@ -163,7 +173,7 @@ export class Conversation {
     this.olderFailed = false;
     this.#changed();
     try {
-      const query = { before: oldest.id, limit: PAGE };
+      const query = { before: oldest.id };
       const page = await this.#session.client.rest.messages(this.threadId, query);
       // After a gap in the feed the list begins anew, and this page has no place in it.
       if (this.loaded.messages[0]?.id === oldest.id) this.loaded = withOlder(this.loaded, page);

@@ -6,8 +6,8 @@ import { customElement, property, query, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
 import { GreenroomElement } from '../session/element.ts';
-import { growing, isSendKey } from './growing.ts';
-import { lengthOf, LONGEST } from './text.ts';
+import { growing, isSendKey } from './growing_textarea.ts';
+import { excessOf } from './text.ts';
 
 /** Fires `edit-done` when the message is as the person wants it, or they gave up. */
 @customElement('greenroom-edit-box')
@@ -82,7 +82,7 @@ export class GreenroomEditBox extends GreenroomElement {
 
   protected override render(): TemplateResult {
     const { thread, look } = this.words;
-    const tooMuch = lengthOf(this.text) - LONGEST;
+    const tooMuch = excessOf(this.text, this.limits);
     const problem = tooMuch > 0 ? thread.tooLong(tooMuch) : this.problem;
     return html`<form @submit=${this.#submit}>
       <div class="grow" data-text=${this.text}>
@@ -131,8 +131,11 @@ export class GreenroomEditBox extends GreenroomElement {
   async #save(): Promise<void> {
     const { session, message } = this;
     const text = this.text.trim();
-    if (!session || this.isSaving || text === '' || lengthOf(text) > LONGEST) return;
-    if (text === message.body) return this.#done();
+    if (!session || this.isSaving || text === '' || excessOf(text, this.limits) > 0) return;
+    if (text === message.body) {
+      this.#done();
+      return;
+    }
     this.isSaving = true;
     this.problem = '';
     try {

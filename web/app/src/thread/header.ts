@@ -2,17 +2,19 @@
 
 import type { InboxEdit, InboxRow, Thread } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
-import { customElement, property } from 'lit/decorators.js';
+import { customElement, property, state } from 'lit/decorators.js';
 
+import { announce } from '../look/announcer.ts';
 import { icon } from '../look/icons.ts';
 import type { MenuItem } from '../look/menu.ts';
+import { loadPeople } from '../people/loading.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { firstNameOf, nameOf, othersIn, personIn } from '../session/people.ts';
 import { headerStyles } from './header_styles.ts';
 
 const NEVER = '9999-12-31T00:00:00.000Z';
 
-/** Fires `edit-row` {edit}, `back` and `panel`. */
+/** Fires `edit-row` {edit}, `read-all`, `back` and `panel`. */
 @customElement('greenroom-thread-header')
 export class GreenroomThreadHeader extends GreenroomElement {
   static override styles = [GreenroomElement.styles, headerStyles];
@@ -26,6 +28,8 @@ export class GreenroomThreadHeader extends GreenroomElement {
   @property({ reflect: true }) back: string | null = null;
   /** Whether the panel is shown; null where nobody knows. */
   @property({ attribute: false }) hasPanel: boolean | null = null;
+
+  @state() private isProfileOpen = false;
 
   protected override render(): TemplateResult {
     const { thread: words } = this.words;
@@ -44,7 +48,7 @@ export class GreenroomThreadHeader extends GreenroomElement {
 
   #known(thread: Thread): TemplateResult {
     const { words } = this;
-    const others = othersIn(thread, this.session?.userId ?? '');
+    const others = othersIn(thread, this.userId);
     const people = others.length > 0 ? others : thread.participants;
     const [first] = people;
     const names = people.length > 2 ? people.map(firstNameOf) : people.map(nameOf);
@@ -59,7 +63,16 @@ export class GreenroomThreadHeader extends GreenroomElement {
           : nothing
       }
       <div class="who">
-        <h2><bdi>${this.format.list(names)}</bdi></h2>
+        <h2>
+          <button
+            class="names"
+            aria-haspopup="dialog"
+            title=${words.thread.profile}
+            @click=${this.#openProfile}
+          >
+            <bdi>${this.format.list(names)}</bdi>
+          </button>
+        </h2>
         <p>${this.#line(thread)}</p>
       </div>
       <button
@@ -71,7 +84,15 @@ export class GreenroomThreadHeader extends GreenroomElement {
       >
         ${icon('panel')}
       </button>
-      <greenroom-menu .label=${words.thread.options} .items=${this.#items()}></greenroom-menu>`;
+      <greenroom-menu .label=${words.thread.options} .items=${this.#items()}></greenroom-menu>
+      ${
+        this.isProfileOpen
+          ? html`<greenroom-profile
+              .people=${others}
+              @close=${() => (this.isProfileOpen = false)}
+            ></greenroom-profile>`
+          : nothing
+      }`;
   }
 
   #unknown(): TemplateResult {
@@ -109,14 +130,27 @@ export class GreenroomThreadHeader extends GreenroomElement {
     const isPinned = row?.pinned ?? false;
     const isStarred = row?.starred ?? false;
     const isArchived = row?.placement === 'archived';
+    const readAll: MenuItem = {
+      label: words.markRead,
+      icon: 'check',
+      run: () => this.#fire('read-all'),
+    };
     return [
       { label: words.details, icon: 'panel', run: () => this.#fire('panel') },
+      { label: words.profile, icon: 'person', run: this.#openProfile },
+      ...(row?.unread_count ? [readAll] : []),
       item(words.mute, 'muted', isMuted, { muted_until: isMuted ? null : NEVER }),
       item(words.pin, 'pin', isPinned, { pinned: !isPinned }),
       item(words.star, 'star', isStarred, { starred: !isStarred }),
       item(words.archive, 'archive', isArchived, { archived: !isArchived }),
     ];
   }
+
+  readonly #openProfile = (): void => {
+    loadPeople()
+      .then(() => (this.isProfileOpen = true))
+      .catch((error: unknown) => announce(this.session?.explain(error) ?? ''));
+  };
 
   #fire(name: string, detail: object = {}): void {
     this.dispatchEvent(new CustomEvent(name, { detail }));

@@ -40,6 +40,37 @@ export const headerStyles = css`
     white-space: nowrap;
   }
 
+  .names {
+    background: transparent;
+    border: 0;
+    border-radius: var(--_radius-small);
+    color: inherit;
+    font: inherit;
+    max-inline-size: 100%;
+    overflow: hidden;
+    padding: 0;
+    text-align: start;
+    text-overflow: ellipsis;
+  }
+
+  /* A finger needs more than a line of text: the button reaches over the line below. */
+  @media (pointer: coarse) {
+    h2 {
+      overflow: visible;
+    }
+
+    .names {
+      margin-block: -0.75rem;
+      min-block-size: 2.75rem;
+      padding-block: 0.75rem;
+    }
+  }
+
+  .names:hover {
+    text-decoration: underline;
+    text-underline-offset: 0.2em;
+  }
+
   h2 {
     font-size: var(--_size);
     font-weight: 650;
@@ -54,7 +85,7 @@ export const headerStyles = css`
   }
 
   .alive {
-    color: var(--_accent);
+    color: var(--_accent-text);
   }
 
   .dots i {

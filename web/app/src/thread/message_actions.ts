@@ -4,23 +4,22 @@ import type { Message } from '@greenroom/sdk';
 
 import type { Words } from '../i18n/index.ts';
 import type { MenuItem } from '../look/menu.ts';
-import { canDelete, canEdit, canReplyTo } from './rights.ts';
+import { canDelete, canEdit, canReplyTo, type Editor } from './rights.ts';
 
 export type MessageAction = 'reply' | 'copy' | 'edit' | 'delete';
 
-export interface Actor {
-  readonly userId: string;
-  readonly nowMs: number;
+export interface Actor extends Editor {
   readonly canWrite: boolean;
 }
 
 const KEYS: Readonly<Record<string, MessageAction>> = { r: 'reply', e: 'edit', Delete: 'delete' };
 
-export function actionsFor(message: Message, { userId, nowMs, canWrite }: Actor): MessageAction[] {
+export function actionsFor(message: Message, actor: Actor): MessageAction[] {
+  const { userId, canWrite } = actor;
   const offered: Record<MessageAction, boolean> = {
     reply: canWrite && canReplyTo(message),
-    copy: message.kind === 'text' && !message.deleted_at,
-    edit: canWrite && canEdit(message, userId, nowMs),
+    copy: hasText(message) && !message.deleted_at,
+    edit: canWrite && canEdit(message, actor),
     delete: canDelete(message, userId),
   };
   return (Object.keys(offered) as MessageAction[]).filter((action) => offered[action]);
@@ -43,4 +42,8 @@ export function menuItems(
     isDanger: action === 'delete',
     run: () => run(action),
   }));
+}
+
+function hasText({ kind, body }: Message): boolean {
+  return kind === 'text' || (kind === 'asset' && body !== '');
 }

@@ -7,8 +7,8 @@ import { icon } from '../look/icons.ts';
 import type { MessageAction } from './message_actions.ts';
 
 export interface ToolLinks {
-  reply(): void;
-  more(event: Event): void;
+  reply: () => void;
+  more: (event: Event) => void;
 }
 
 export function messageTools(

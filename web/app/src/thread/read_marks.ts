@@ -28,9 +28,16 @@ export class ReadMarks {
     this.#timer = this.#clock.setTimeout(() => this.#tell(), waitMs);
   }
 
+  /** What the server knows already, as from another device. */
+  known(messageId: string): void {
+    if (messageId > this.#said) this.#said = messageId;
+  }
+
+  /** What was seen is still told. */
   stop(): void {
+    if (this.#timer === null) return;
     this.#clock.clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#tell();
   }
 
   /** One that fails is said again with the next message or look. */
@@ -38,6 +45,7 @@ export class ReadMarks {
     this.#timer = null;
     const before = this.#said;
     const messageId = this.#seen;
+    if (messageId <= before) return;
     this.#said = messageId;
     this.#saidAtMs = this.#clock.now();
     this.#say(messageId).catch(() => {

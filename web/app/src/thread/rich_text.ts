@@ -22,6 +22,34 @@ export function richText(html: string, body: string): DocumentFragment {
   return fragment;
 }
 
+/** What `richText` shows, in one line: for quotes, and to be read aloud. The server makes the
+ * previews of lists from the same Markdown. */
+export function plainText(html: string, body: string): string {
+  return [...wordsOf(richText(html, body))].join('').replace(/\s+/gu, ' ').trim();
+}
+
+const BLOCKS = new Set(['p', 'br', 'pre', 'ul', 'ol', 'li', 'blockquote']);
+
+function* wordsOf(from: Node): Iterable<string> {
+  for (const node of from.childNodes) {
+    if (node instanceof Text) yield node.data;
+    if (!(node instanceof HTMLElement)) continue;
+    const isBlock = BLOCKS.has(node.localName);
+    if (isBlock) yield ' ';
+    if (node.localName === 'li') yield markOf(node);
+    if (node instanceof HTMLAnchorElement && node.textContent === '') yield node.href;
+    yield* wordsOf(node);
+    if (isBlock) yield ' ';
+  }
+}
+
+/** A number that somebody wrote can be a date: it stays. */
+function markOf(item: HTMLElement): string {
+  const list = item.parentElement;
+  if (!(list instanceof HTMLOListElement)) return '• ';
+  return `${list.start + [...list.children].indexOf(item)}. `;
+}
+
 /** Most messages are one paragraph without any mark, which needs no parser: a document takes long. */
 const ONLY_WORDS = /^<p>([^<&]*)<\/p>\s*$/;
 
@@ -44,9 +72,18 @@ function copy(from: Node, to: Node, depth: number): void {
     if (depth >= DEEPEST) to.appendChild(document.createTextNode(node.textContent));
     else if (node.localName === 'a') copyLink(node, to, depth);
     else if (ELEMENTS.has(node.localName)) {
-      copy(node, to.appendChild(document.createElement(node.localName)), depth + 1);
+      copy(node, to.appendChild(elementLike(node)), depth + 1);
     } else copy(node, to, depth + 1);
   }
+}
+
+function elementLike(node: Element): Element {
+  const made = document.createElement(node.localName);
+  const start = Number(node.getAttribute('start'));
+  if (made instanceof HTMLOListElement && Number.isSafeInteger(start) && start > 1) {
+    made.start = start;
+  }
+  return made;
 }
 
 /** A link that is not to the web, to mail or to a phone is only its text. */

@@ -1,17 +1,25 @@
 /** What a person may do here, as far as a page can tell; the server decides. Pure. */
 
-import type { Message, Thread } from '@greenroom/sdk';
+import type { Limits, Message, Thread } from '@greenroom/sdk';
 
 import { personIn } from '../session/people.ts';
 
-export const EDIT_WINDOW_MS = 15 * 60_000;
+/** Who looks at a message, when, and what the server allows as far as it is known. */
+export interface Editor {
+  readonly userId: string;
+  readonly nowMs: number;
+  readonly limits: Pick<Limits, 'edit_window_s'> | null | undefined;
+}
 
-export function canEdit(message: Message, userId: string, nowMs: number): boolean {
-  return canDelete(message, userId) && nowMs - Date.parse(message.created_at) < EDIT_WINDOW_MS;
+export function canEdit(message: Message, { userId, nowMs, limits }: Editor): boolean {
+  const ageMs = nowMs - Date.parse(message.created_at);
+  const isText = message.kind === 'text' && canDelete(message, userId);
+  return isText && !(ageMs >= 1000 * (limits?.edit_window_s ?? Infinity));
 }
 
 export function canDelete(message: Message, userId: string): boolean {
-  return message.author_id === userId && message.kind === 'text' && !message.deleted_at;
+  const isOwn = message.author_id === userId && !message.deleted_at;
+  return isOwn && (message.kind === 'text' || message.kind === 'asset');
 }
 
 export function canReplyTo(message: Message): boolean {

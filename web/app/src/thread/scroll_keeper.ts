@@ -50,6 +50,7 @@ export class ScrollKeeper {
     this.sticks = true;
     this.#anchor = null;
     this.#sizesPx = '';
+    this.#handMs = -Infinity;
   }
 
   /** To be called after each change of the content, before anything else looks at it. */
@@ -95,7 +96,10 @@ export class ScrollKeeper {
   readonly #scrolled = (): void => {
     const pulledPx = this.#scrollTopPx - this.#scroller.scrollTop;
     const isByHand = performance.now() - this.#handMs < HAND_MS;
-    const isPulledUp = pulledPx > 1 && (isByHand || pulledPx > MOST_SLIPPED_PX);
+    const isOther = this.#sizesPx !== this.#sizes;
+    // Shorter content moves the view up by itself, and may have grown again before this is told.
+    const isFar = pulledPx > MOST_SLIPPED_PX && !isOther;
+    const isPulledUp = pulledPx > 1 && (isByHand || isFar);
     if (isByHand) this.#touched();
     // A box that was smaller for a moment lets its content slip, and WebKit tells of it only after.
     if (this.sticks && !isPulledUp && pulledPx > 1) this.#sizesPx = '';

@@ -1,31 +1,34 @@
 /** `<greenroom-thread>`: one conversation, from its header to where one writes. */
 
-import type { InboxEdit, Message } from '@greenroom/sdk';
+import type { InboxEdit, Message, Thread } from '@greenroom/sdk';
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
-import { icon } from '../look/icons.ts';
+import { emptyState, emptyStyles } from '../look/empty.ts';
+import { icon, type IconName } from '../look/icons.ts';
 import { tokens } from '../look/tokens.ts';
+import { loadBlockedNote } from '../people/loading.ts';
 import type { Stop } from '../session/element.ts';
 import { Pane } from '../session/pane.ts';
 import { nameOf, othersIn } from '../session/people.ts';
 import type { Session } from '../session/session.ts';
 import { watch } from '../session/watching.ts';
+import { loadBookingHeader } from '../session/later.ts';
 import { Arrivals } from './arrivals.ts';
+import { Attention } from './attention.ts';
 import { gist, nameIn } from './bubble.ts';
 import type { GreenroomComposer } from './composer.ts';
 import { Conversation } from './conversation.ts';
 import { keepAboveKeyboard } from './keyboard_room.ts';
 import type { MessageAction } from './message_actions.ts';
-import { ReadMarks } from './read_marks.ts';
 import { canEdit, whyClosed } from './rights.ts';
 import { threadStyles } from './thread_styles.ts';
 import type { GreenroomTimeline } from './timeline_view.ts';
 
 @customElement('greenroom-thread')
 export class GreenroomThread extends Pane {
-  static override styles = [tokens, Pane.styles, threadStyles];
+  static override styles = [tokens, Pane.styles, emptyStyles, threadStyles];
 
   @property({ attribute: 'thread-id', reflect: true }) threadId: string | null = null;
   /** The arrow back to the list: `always`, `never`, or, unset, in a narrow box. */
@@ -34,6 +37,8 @@ export class GreenroomThread extends Pane {
   @property({ attribute: 'for' }) panelId: string | null = null;
   /** Whether the page shows this thread's panel, for the button that does it. */
   @property({ attribute: false }) hasPanel: boolean | null = null;
+  /** There is no conversation at all that could be opened. */
+  @property({ attribute: false }) hasNothing = false;
   /** Scrolls there and lights it up. */
   @property({ attribute: false }) messageToShow: string | null = null;
   @state() private conversation: Conversation | null = null;
@@ -42,14 +47,15 @@ export class GreenroomThread extends Pane {
   @state() private editing: string | null = null;
   @state() private deleting: Message | null = null;
   @state() private problem = '';
+  @state() private isDropping = false;
+  /** The only other person is blocked by the reader. */
+  @state() private isBlocking = false;
   @query('.frame') private frame!: HTMLElement | null;
   @query('greenroom-timeline') private timeline!: GreenroomTimeline | null;
   @query('greenroom-composer') private composer!: GreenroomComposer | null;
   #close: Stop | null = null;
   #arrivals: Arrivals | null = null;
-  #marks: ReadMarks | null = null;
-  #isOnScreen = true;
-  #wasAsked = false;
+  #attention: Attention | null = null;
 
   /** Where one writes is where the keyboard goes. */
   override focus(options?: FocusOptions): void {
@@ -58,23 +64,14 @@ export class GreenroomThread extends Pane {
 
   protected override joined(session: Session): Stop[] {
     const redraw = (): void => void (this.version += 1);
-    const look = (): void => this.#markRead();
-    const seen = new IntersectionObserver(([entry]) => {
-      this.#isOnScreen = entry?.isIntersecting ?? true;
-      this.#markRead();
-    });
-    seen.observe(this);
-    document.addEventListener('visibilitychange', look);
     const page = this.getRootNode();
     page.addEventListener('greenroom-show-message', this.#showFromPanel);
     return [
       session.client.on('connection', redraw),
-      session.client.on('company', (id) => {
+      session.client.on('presence', (id) => {
         if (id === this.threadId) redraw();
       }),
       keepAboveKeyboard(this, () => this.frame),
-      () => seen.disconnect(),
-      () => document.removeEventListener('visibilitychange', look),
       () => page.removeEventListener('greenroom-show-message', this.#showFromPanel),
       () => this.#leave(session),
     ];
@@ -109,30 +106,39 @@ export class GreenroomThread extends Pane {
       say: announce,
       many: (count) => this.words.thread.manyArrived(count),
     });
-    this.#close = conversation.open();
-    watch(session, 'thread', [threadId]);
+    this.#attention = new Attention(this, session, conversation, () => this.timeline);
+    const stops = [conversation.open(), this.#attention.start()];
+    this.#close = () => stops.forEach((stop) => stop());
+    watch(session, this, 'thread', [threadId]);
   }
 
   #leave(session: Session): void {
     if (this.conversation) session.client.typing(this.conversation.threadId, false);
-    watch(session, 'thread', []);
+    watch(session, this, 'thread', []);
     this.#close?.();
     this.#arrivals?.stop();
-    this.#marks?.stop();
-    this.#close = this.#arrivals = this.#marks = null;
+    this.#close = this.#arrivals = this.#attention = null;
     this.conversation = null;
     this.replyTo = this.editing = this.deleting = null;
     this.problem = '';
+    this.isBlocking = false;
   }
 
   protected override render(): TemplateResult {
     const { conversation, words } = this;
-    if (!this.threadId) return this.#still(words.thread.nothingChosen, '', nothing);
+    if (!this.threadId) return this.#none();
     if (conversation?.status === 'missing') return this.#missing();
     if (conversation?.status === 'failed') return this.#failed(conversation);
     const thread = conversation?.thread ?? null;
     const client = this.session?.client;
-    return html`<section class="frame" aria-label=${words.thread.conversation}>
+    return html`<section
+      class="frame ${this.isDropping ? 'dropping' : ''}"
+      data-drop=${words.thread.dropHere}
+      aria-label=${words.thread.conversation}
+      @dragover=${this.#draggedOver}
+      @dragleave=${() => (this.isDropping = false)}
+      @drop=${this.#dropped}
+    >
       <greenroom-thread-header
         .thread=${thread}
         .row=${conversation?.row ?? null}
@@ -143,25 +149,27 @@ export class GreenroomThread extends Pane {
         @back=${this.#goBack}
         @panel=${this.#togglePanel}
         @edit-row=${this.#editRow}
+        @read-all=${this.markAllRead}
       ></greenroom-thread-header>
-      ${
-        thread?.kind === 'project'
-          ? html`<greenroom-booking-header .thread=${thread}></greenroom-booking-header>`
-          : nothing
-      }
-      ${this.#banners()}
+      ${thread?.kind === 'project' ? bookingHeader(thread) : nothing} ${this.#banners()}
       <greenroom-timeline
         .conversation=${conversation}
+        .reading=${this.#attention?.reading ?? null}
         .version=${this.version}
         .editing=${this.editing}
-        .canWrite=${this.#closedText() === null}
+        .canWrite=${this.#closedText() === null && !this.isBlocking}
         @message-action=${this.#act}
         @edit-done=${this.#editDone}
         @discarded=${() => this.composer?.focus()}
         @jumped=${() => this.composer?.focus({ preventScroll: true })}
-        @moved=${this.#markRead}
+        @moved=${() => this.#attention?.look()}
+        @read-all=${this.markAllRead}
       ></greenroom-timeline>
-      ${this.#foot()} ${this.#deleteDialog()}
+      ${this.#foot()}
+      <greenroom-delete-question
+        .message=${this.deleting}
+        @close=${({ detail }: CustomEvent<boolean>) => this.#deleteIf(detail)}
+      ></greenroom-delete-question>
     </section>`;
   }
 
@@ -198,19 +206,30 @@ export class GreenroomThread extends Pane {
   #foot(): TemplateResult {
     const closed = this.#closedText();
     if (closed !== null) return html`<p class="closed">${closed}</p>`;
-    return html`<greenroom-composer
-      .thread=${this.conversation?.thread ?? null}
-      .replyTo=${this.replyTo}
-      @sent=${this.#sent}
-      @edit-last=${this.#editLast}
-      @reply-cancel=${() => (this.replyTo = null)}
-    ></greenroom-composer>`;
+    const { isFresh, thread } = this.conversation ?? {};
+    if (isFresh) loadBlockedNote().catch(() => {});
+    return html`<greenroom-blocked-note
+        .thread=${thread ?? null}
+        @blocked=${({ detail }: CustomEvent<boolean>) => (this.isBlocking = detail)}
+        @unblocked=${() => this.updateComplete.then(() => this.focus())}
+      ></greenroom-blocked-note>
+      ${
+        this.isBlocking
+          ? nothing
+          : html`<greenroom-composer
+              .thread=${thread ?? null}
+              .replyTo=${this.replyTo}
+              @sent=${this.#sent}
+              @edit-last=${this.#editLast}
+              @reply-cancel=${() => (this.replyTo = null)}
+            ></greenroom-composer>`
+      }`;
   }
 
   /** Why nobody can write here; null where one can. */
   #closedText(): string | null {
     const thread = this.conversation?.thread;
-    const userId = this.session?.userId ?? '';
+    const { userId } = this;
     if (!thread) return null;
     const { thread: words } = this.words;
     const others = this.format.list(othersIn(thread, userId).map(nameOf));
@@ -225,29 +244,22 @@ export class GreenroomThread extends Pane {
     return why && texts[why];
   }
 
-  /** Drawn when first needed; then it stays, since it gives the focus back where it came from. */
-  #deleteDialog(): TemplateResult | typeof nothing {
-    const { thread, look } = this.words;
-    this.#wasAsked ||= this.deleting !== null;
-    if (!this.#wasAsked) return nothing;
-    return html`<greenroom-dialog
-      ?open=${this.deleting !== null}
-      .heading=${thread.deleteHeading}
-      close-label=${look.close}
-      @close=${() => (this.deleting = null)}
-    >
-      <p class="question">${thread.deleteText}</p>
-      <div class="choice">
-        <button class="button" @click=${() => (this.deleting = null)}>${look.cancel}</button>
-        <button class="button danger" @click=${this.#delete}>${thread.delete}</button>
-      </div>
-    </greenroom-dialog>`;
+  /** The page may say what to do: its slot `empty`. */
+  #none(): TemplateResult {
+    const { look, thread } = this.words;
+    const slot = html`<slot name="empty"></slot>`;
+    if (!this.session || this.session.isSignedOut) {
+      return this.#still('person', look.signedOut, look.signedOutText);
+    }
+    return this.hasNothing
+      ? this.#still('edit', thread.nothingYet, thread.nothingYetHint, slot)
+      : this.#still('inbox', thread.nothingChosen, thread.nothingChosenHint, slot);
   }
 
   #missing(): TemplateResult {
     const { thread } = this.words;
     const way = html`<button class="button" @click=${this.#goBack}>${thread.toList}</button>`;
-    return this.#still(thread.missing, thread.missingHint, way);
+    return this.#still('search', thread.missing, thread.missingHint, way);
   }
 
   #failed(conversation: Conversation): TemplateResult {
@@ -255,20 +267,17 @@ export class GreenroomThread extends Pane {
     const again = (): void => void conversation.load();
     const way = html`<button class="button" @click=${again}>${look.retry}</button>`;
     const why = this.session?.explain(conversation.problem) ?? '';
-    return this.#still(thread.loadFailed, why, way);
+    return this.#still('warning', thread.loadFailed, why, way);
   }
 
-  #still(lead: string, hint: string, way: TemplateResult | typeof nothing): TemplateResult {
-    return html`<section class="frame still" aria-label=${this.words.thread.conversation}>
-      <h2>${lead}</h2>
-      <p>${hint}</p>
-      ${way}
+  #still(sign: IconName, title: string, text: string, way?: TemplateResult): TemplateResult {
+    return html`<section class="frame" aria-label=${this.words.thread.conversation}>
+      ${emptyState(sign, title, text, way)}
     </section>`;
   }
 
   #arrived(message: Message): void {
     const { conversation, session, words } = this;
-    this.timeline?.arrived(message);
     if (!session || !conversation || message.author_id === session.userId) return;
     const context = { session, thread: conversation.thread };
     if (message.system) return this.#arrivals?.add(gist(message, context));
@@ -277,24 +286,32 @@ export class GreenroomThread extends Pane {
     this.#arrivals?.add(message.card ? words.thread.sentCard(name) : text);
   }
 
-  readonly #markRead = (): void => {
-    const { conversation, session, timeline } = this;
-    if (!conversation?.isFresh || !session || !timeline) return;
-    if (document.hidden || !this.#isOnScreen || !this.checkVisibility()) return;
-    const seen = timeline.lastSeen();
-    if (!seen) return;
-    this.#marks ??= new ReadMarks(
-      session.clock,
-      conversation.row?.last_read?.message_id ?? '',
-      (messageId) => session.client.rest.read(conversation.threadId, messageId),
-    );
-    this.#marks.see(seen.id);
+  /** All that is here counts as read, seen or not. */
+  readonly markAllRead = (): void => {
+    if (!this.conversation?.isFresh) return;
+    this.#attention?.readAll();
+    announce(this.words.thread.allRead);
+    this.composer?.focus({ preventScroll: true });
   };
 
   readonly #sent = (): void => {
     this.replyTo = null;
-    this.conversation?.forgetUnread();
+    this.#attention?.readAll();
     void this.timeline?.toEnd();
+  };
+
+  readonly #draggedOver = (event: DragEvent): void => {
+    if (!event.dataTransfer?.types.includes('Files') || !this.composer) return;
+    event.preventDefault();
+    this.isDropping = true;
+  };
+
+  readonly #dropped = (event: DragEvent): void => {
+    this.isDropping = false;
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0 || !this.composer) return;
+    event.preventDefault();
+    void this.composer.attach(files);
   };
 
   readonly #act = (event: CustomEvent<{ action: MessageAction; message: Message }>): void => {
@@ -311,13 +328,14 @@ export class GreenroomThread extends Pane {
   }
 
   async #askToDelete(message: Message): Promise<void> {
-    if (await this.#fetched(import('../look/dialog.ts'))) this.deleting = message;
+    if (await this.#fetched(import('./delete_question.ts'))) this.deleting = message;
   }
 
   /** The editor and the question are fetched when somebody wants them. */
   async #fetched(part: Promise<unknown>): Promise<boolean> {
     try {
       await part;
+      this.problem = '';
       return true;
     } catch {
       this.problem = this.words.look.unreachable;
@@ -326,6 +344,7 @@ export class GreenroomThread extends Pane {
   }
 
   async #copy(message: Message): Promise<void> {
+    this.problem = '';
     try {
       await navigator.clipboard.writeText(message.body);
       announce(this.words.thread.copied);
@@ -338,7 +357,7 @@ export class GreenroomThread extends Pane {
     const own = this.conversation?.loaded.messages.findLast(
       ({ author_id }) => author_id === this.session?.userId,
     );
-    if (own && canEdit(own, this.session?.userId ?? '', this.nowMs)) void this.#edit(own);
+    if (own && canEdit(own, this)) void this.#edit(own);
   };
 
   readonly #editDone = (event: CustomEvent<{ messageId: string }>): void => {
@@ -346,10 +365,11 @@ export class GreenroomThread extends Pane {
     void this.timeline?.focusMessage(event.detail.messageId);
   };
 
-  readonly #delete = async (): Promise<void> => {
+  async #deleteIf(isSure: boolean): Promise<void> {
     const message = this.deleting;
     this.deleting = null;
-    if (!message) return;
+    if (!message || !isSure) return;
+    this.problem = '';
     try {
       await this.session?.client.rest.delete(message.thread_id, message.id);
       announce(this.words.thread.deletedNow);
@@ -357,9 +377,10 @@ export class GreenroomThread extends Pane {
       this.problem = this.session?.explain(error) ?? '';
     }
     void this.timeline?.focusMessage(message.id);
-  };
+  }
 
   readonly #editRow = async (event: CustomEvent<{ edit: InboxEdit }>): Promise<void> => {
+    this.problem = '';
     try {
       await this.conversation?.patchRow(event.detail.edit);
     } catch (error) {
@@ -392,4 +413,10 @@ export class GreenroomThread extends Pane {
     const panel = this.#panel;
     if (panel && !isTaken) panel.hidden = !panel.hidden;
   };
+}
+
+/** It shows nothing before it knows the booking, so it may come later. */
+function bookingHeader(thread: Thread): TemplateResult {
+  loadBookingHeader().catch(() => {});
+  return html`<greenroom-booking-header .thread=${thread}></greenroom-booking-header>`;
 }

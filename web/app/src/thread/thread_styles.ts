@@ -4,10 +4,13 @@ export const threadStyles = css`
   :host {
     background: var(--_surface);
     block-size: 100%;
+    box-sizing: border-box;
     display: block;
+    /* Beside others in a row it takes what they leave. */
+    flex-grow: 1;
     max-block-size: 100dvh;
-    min-block-size: 16rem;
-    min-inline-size: 0;
+    min-block-size: 20rem;
+    min-inline-size: min(100%, 16rem);
     overflow: hidden;
   }
 
@@ -16,6 +19,26 @@ export const threadStyles = css`
     display: flex;
     flex-direction: column;
     min-block-size: inherit;
+  }
+
+  .frame.dropping {
+    position: relative;
+  }
+
+  .dropping::after {
+    align-content: center;
+    background: color-mix(in oklab, var(--_accent-soft) 92%, transparent);
+    border: 2px dashed var(--_accent);
+    border-radius: var(--_radius);
+    color: var(--_accent-text);
+    content: attr(data-drop);
+    font-size: var(--_size-large);
+    font-weight: 600;
+    inset: calc(var(--_space) * 2);
+    pointer-events: none;
+    position: absolute;
+    text-align: center;
+    z-index: 3;
   }
 
   greenroom-timeline {
@@ -56,35 +79,5 @@ export const threadStyles = css`
     padding: calc(var(--_space) * 4);
     padding-block-end: max(calc(var(--_space) * 4), env(safe-area-inset-bottom));
     text-align: center;
-  }
-
-  .still {
-    align-items: center;
-    justify-content: center;
-    padding: calc(var(--_space) * 6);
-    text-align: center;
-  }
-
-  .still h2 {
-    font-size: var(--_size-large);
-    font-weight: 650;
-    margin: 0;
-  }
-
-  .still p {
-    color: var(--_text-quiet);
-    margin: var(--_space) 0 calc(var(--_space) * 4);
-    max-inline-size: 26rem;
-  }
-
-  .question {
-    margin: 0 0 calc(var(--_space) * 5);
-  }
-
-  .choice {
-    display: flex;
-    flex-wrap: wrap;
-    gap: calc(var(--_space) * 2);
-    justify-content: flex-end;
   }
 `;

@@ -1,12 +1,14 @@
 /** A thread's messages as one list, and the list as days of rows. Pure. */
 
-import type { Card, Message, Send } from '@greenroom/sdk';
+import type { Card, InboxRow, Message, Send, StoredFile } from '@greenroom/sdk';
 
 /** Messages of one person that follow each other this closely stand together. */
 export const GROUP_MS = 5 * 60_000;
 /** As many stay in the page however far one scrolls. */
 export const MOST_SHOWN = 400;
 export const FIRST_SHOWN = 6;
+/** Of many that are new, so many are drawn first. */
+export const FIRST_NEW_SHOWN = 40;
 /** How many come at a time, so that a step is a short task on a slow phone too. */
 const STEP = 6;
 
@@ -63,6 +65,31 @@ export function withCard(loaded: Loaded, card: Card): Loaded {
   return shown ? withLive(loaded, [{ ...shown, card }], false) : loaded;
 }
 
+/** A file as it is now; the same list where none of its messages has it. */
+export function withFile(loaded: Loaded, file: StoredFile): Loaded {
+  const shown = loaded.messages.map((each) =>
+    showsFile(each, file) ? withFileIn(each, file) : each,
+  );
+  return shown.some((each, at) => each !== loaded.messages[at])
+    ? { ...loaded, messages: shown }
+    : loaded;
+}
+
+function showsFile({ attachments, card }: Message, { id }: StoredFile): boolean {
+  const ofCard = card?.files ?? [];
+  return attachments.some(({ file_id }) => file_id === id) || ofCard.some((each) => each.id === id);
+}
+
+function withFileIn(message: Message, file: StoredFile): Message {
+  const { card, attachments } = message;
+  const files = card?.files?.map((each) => (each.id === file.id ? file : each));
+  return {
+    ...message,
+    attachments: attachments.map((each) => (each.file_id === file.id ? { ...each, file } : each)),
+    ...(card && files ? { card: { ...card, files } } : {}),
+  };
+}
+
 /** Each message once, in its latest form, by `seq`. */
 function merged(before: readonly Message[], more: readonly Message[]): Message[] {
   const byId = new Map(before.map((each) => [each.id, each]));
@@ -99,12 +126,17 @@ export function latest(messages: readonly Message[]): Span {
   return { first: first ?? 0, last: Infinity };
 }
 
-/** What is drawn first: a screen's worth, or all that is new. The rest follows when that is there. */
+/** What is drawn first: the last screen's worth, or what is new from its first on. The rest follows
+ * when that is there. */
 export function opening(messages: readonly Message[], viewer: Viewer): Span {
   const unread = firstUnreadOf(messages, viewer);
   const newFrom = unread ? messages.indexOf(unread) - 1 : messages.length;
-  const from = Math.min(messages.length - FIRST_SHOWN, newFrom);
-  return { first: from > 0 ? (messages[from]?.seq ?? 0) : 0, last: Infinity };
+  const from = Math.max(0, Math.min(messages.length - FIRST_SHOWN, newFrom));
+  const to = from + FIRST_NEW_SHOWN;
+  return {
+    first: from > 0 ? (messages[from]?.seq ?? 0) : 0,
+    last: unread && to < messages.length - 1 ? (messages[to]?.seq ?? Infinity) : Infinity,
+  };
 }
 
 /** More at the top; what is then too much goes at the bottom. */
@@ -193,10 +225,11 @@ export function daysOf(
   const entries = entriesOf(messages, sends, viewer.userId);
   const firstUnread = firstUnreadOf(messages, viewer);
   const days: { key: string; at: string; rows: Row[] }[] = [];
+  let day: (typeof days)[number] | undefined;
   entries.forEach((entry, index) => {
     const dayKey = viewer.dayKey(entry.at);
-    if (days.at(-1)?.key !== dayKey) days.push({ key: dayKey, at: entry.at, rows: [] });
-    const rows = days.at(-1)!.rows;
+    if (day?.key !== dayKey) days.push((day = { key: dayKey, at: entry.at, rows: [] }));
+    const { rows } = day;
     if (firstUnread && entry.message === firstUnread) rows.push({ type: 'unread', key: 'unread' });
     const startsAnew = (one: Entry | undefined, next: Entry | undefined): boolean =>
       !one ||
@@ -220,6 +253,19 @@ export function firstUnreadOf(messages: readonly Message[], viewer: Viewer): Mes
   const { unreadAfter, userId } = viewer;
   if (unreadAfter === null) return undefined;
   return messages.find(({ id, author_id }) => id > unreadAfter && author_id !== userId);
+}
+
+/** Whether messages that the server counts as unread are older than what is loaded. Own messages
+ * may fill pages after what was read, and none of them is new. */
+export function lacksUnread(
+  { messages, hasOlder }: Loaded,
+  row: InboxRow,
+  userId: string,
+): boolean {
+  const readUpTo = row.last_read?.message_id ?? '';
+  const isCounted = ({ id, author_id, deleted_at }: Message): boolean =>
+    id > readUpTo && author_id !== userId && deleted_at === null;
+  return hasOlder && messages.filter(isCounted).length < row.unread_count;
 }
 
 /** A send whose message is here already is that message. */

@@ -57,6 +57,29 @@ export function latestButton(
   </button>`;
 }
 
+/** At the end, while something new above was passed over. */
+export function newAboveBar(
+  count: number,
+  { words, format }: Pick<Edge, 'words' | 'format'>,
+  show: () => void,
+  readAll: () => void,
+): TemplateResult {
+  const { thread } = words;
+  return html`<div class="new-above">
+    <button class="button small" @click=${show}>
+      <span class="up">${icon('down')}</span>${thread.newAbove(count, format.number(count))}
+    </button>
+    <button
+      class="icon-button"
+      aria-label=${thread.markRead}
+      title=${thread.markRead}
+      @click=${readAll}
+    >
+      ${icon('check')}
+    </button>
+  </div>`;
+}
+
 /** The shape of a conversation. */
 const ghosts = html`<div class="ghost"></div>
   <div class="ghost own"></div>

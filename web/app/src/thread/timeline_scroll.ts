@@ -7,11 +7,12 @@ import { property, query, state } from 'lit/decorators.js';
 import { GreenroomElement } from '../session/element.ts';
 import type { Conversation } from './conversation.ts';
 import { Frame } from './frame.ts';
+import type { Reading } from './reading.ts';
 import { ScrollKeeper } from './scroll_keeper.ts';
 import {
   around,
   downwards,
-  firstUnreadOf,
+  lacksUnread,
   latest,
   MOST_SHOWN,
   opening,
@@ -23,18 +24,21 @@ import {
 } from './timeline.ts';
 
 const FLASH_MS = 2_500;
-const MOST_PAGES_OF_UNREAD = 3;
+/** The first of more than a thousand new messages is not looked for. */
+const MOST_PAGES_OF_UNREAD = 20;
 
 /** Whoever draws it has a `.scroller` with a `.content`, and in it rows with `data-id`. */
 export abstract class ScrolledTimeline extends GreenroomElement {
   @property({ attribute: false }) conversation: Conversation | null = null;
   /** Counts the changes of the conversation, which is always the same object. */
   @property({ attribute: false }) version = 0;
+  @property({ attribute: false }) reading: Reading | null = null;
   /** The message that is lit up. */
   @state() protected flashed: string | null = null;
-  @state() protected isAtEnd = true;
-  /** What came while the person looked at something older. */
-  @state() protected newCount = 0;
+  @state() isAtEnd = true;
+  /** How many that are new stand below and above what can be seen. */
+  @state() protected newBelow = 0;
+  @state() protected newAbove = 0;
   @state() protected span: Span = WHOLE;
   @query('.scroller') protected scroller!: HTMLElement;
   @query('.content') protected content!: HTMLElement;
@@ -80,18 +84,31 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     this.#keeper?.toEnd(false);
   }
 
-  /** Something new came in; counted while the person looks at something older. */
-  arrived(message: Message): void {
-    if (!this.isAtEnd && message.author_id !== this.session?.userId) this.newCount += 1;
+  /** The messages that can be seen: half of each at least, or as much as half of the view. */
+  inSight(): string[] {
+    if (!this.scroller || !this.#isPlaced) return [];
+    const box = this.scroller.getBoundingClientRect();
+    const topPx = Math.max(0, box.top);
+    const endPx = Math.min(innerHeight, box.bottom);
+    const ids: string[] = [];
+    for (const each of this.content.querySelectorAll<HTMLElement>('[data-id]')) {
+      const { top, bottom, height } = each.getBoundingClientRect();
+      if (top >= endPx) break;
+      const seenPx = Math.min(bottom, endPx) - Math.max(top, topPx);
+      if (seenPx >= Math.min(height, endPx - topPx) / 2) ids.push(each.dataset['id'] ?? '');
+    }
+    return ids;
   }
 
-  /** The last message of which the end can be seen. */
-  lastSeen(): Message | undefined {
-    if (!this.scroller || !this.#isPlaced) return undefined;
-    const endPx = this.scroller.getBoundingClientRect().bottom + 1;
-    const elements = [...this.content.querySelectorAll<HTMLElement>('[data-id]')].reverse();
-    const seen = elements.find((each) => each.getBoundingClientRect().bottom <= endPx);
-    return this.shown.find(({ id }) => id === seen?.dataset['id']);
+  /** Counts what is new above and below. */
+  count(): void {
+    const ids = this.inSight();
+    const { reading } = this;
+    const [first, last] = [ids[0], ids.at(-1)];
+    if (!reading || first === undefined || last === undefined) return;
+    const isNew = (this.conversation?.loaded.messages ?? []).filter((each) => reading.isNew(each));
+    this.newBelow = isNew.filter(({ id }) => id > last).length;
+    this.newAbove = isNew.filter(({ id }) => id < first).length;
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -118,7 +135,7 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     this.#isPlaced = false;
     this.#wasTouched = false;
     this.isAtEnd = true;
-    this.newCount = 0;
+    this.newBelow = this.newAbove = 0;
     this.flashed = null;
     this.#keeper?.startAnew();
   }
@@ -132,12 +149,11 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     if (this.#isPlaced) void this.#findUnread(MOST_PAGES_OF_UNREAD);
   }
 
-  /** When all that is loaded is new, the first of it is further up. */
+  /** While the server counts more as unread than is loaded, the first of it is further up. */
   async #findUnread(pages: number): Promise<void> {
     const { conversation } = this;
-    if (!conversation?.loaded.hasOlder || this.#wasTouched || pages === 0) return;
-    const [oldest] = conversation.loaded.messages;
-    if (firstUnreadOf(conversation.loaded.messages, this.viewer) !== oldest) return;
+    if (!conversation?.row || this.#wasTouched || pages === 0) return;
+    if (!lacksUnread(conversation.loaded, conversation.row, this.viewer.userId)) return;
     await conversation.loadOlder();
     if (!this.#wasTouched) this.span = opening(conversation.loaded.messages, this.viewer);
     await this.updateComplete;
@@ -147,12 +163,15 @@ export abstract class ScrolledTimeline extends GreenroomElement {
 
   #showUnread(): void {
     const line = this.content.querySelector('.unread');
-    if (line && !this.#wasTouched) this.#keeper?.show(line, 0.15);
+    if (this.#wasTouched) return;
+    if (line) this.#keeper?.show(line, 0.15);
+    // What was stored had a line, and the server says that all was read.
+    else if (!this.isAtEnd) this.#keeper?.toEnd(false);
   }
 
   protected get viewer(): Viewer {
     return {
-      userId: this.session?.userId ?? '',
+      userId: this.userId,
       unreadAfter: this.conversation?.unreadAfter ?? null,
       dayKey: (at) => this.format.dayKey(at),
     };
@@ -173,12 +192,20 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     this.dispatchEvent(new CustomEvent('jumped'));
   };
 
+  /** To the first that is new and was passed over. */
+  protected readonly toNew = async (): Promise<void> => {
+    const { conversation, reading } = this;
+    const messages = conversation?.loaded.messages ?? [];
+    const first = messages.find((each) => reading?.isNew(each));
+    if (first) await this.show(first.id);
+  };
+
   /** After each scroll and each change of size. */
   #moved(): void {
     this.isAtEnd = this.#keeper?.sticks ?? true;
-    if (this.isAtEnd && this.span.last === Infinity) this.newCount = 0;
     this.#reaching.ask();
     this.dispatchEvent(new CustomEvent('moved'));
+    this.count();
   }
 
   /** Draws more where the end of what is drawn comes near. */

@@ -35,7 +35,7 @@ export const timelineStyles = css`
 
   .day > h3 span {
     border: 1px solid var(--_line);
-    border-radius: 99px;
+    border-radius: var(--_radius-round);
     color: var(--_text-quiet);
     font-size: var(--_size-tiny);
     font-weight: 500;
@@ -44,7 +44,7 @@ export const timelineStyles = css`
 
   .unread {
     align-items: center;
-    color: var(--_accent);
+    color: var(--_accent-text);
     display: flex;
     font-size: var(--_size-tiny);
     font-weight: 600;
@@ -126,6 +126,32 @@ export const timelineStyles = css`
     padding: 0;
     position: absolute;
     z-index: 2;
+  }
+
+  .new-above {
+    align-items: center;
+    background: var(--_surface-raised);
+    border: 1px solid var(--_line);
+    border-radius: 2rem;
+    box-shadow: var(--_shadow);
+    display: flex;
+    inset-block-start: calc(var(--_space) * 3);
+    inset-inline: 0;
+    inline-size: fit-content;
+    margin-inline: auto;
+    position: absolute;
+    z-index: 2;
+  }
+
+  .new-above .button {
+    background: transparent;
+    border: 0;
+    border-radius: 2rem;
+  }
+
+  .up {
+    display: inline-flex;
+    rotate: 180deg;
   }
 
   .to-latest:hover {

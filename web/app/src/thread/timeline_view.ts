@@ -8,6 +8,7 @@ import { repeat } from 'lit/directives/repeat.js';
 
 import type { GreenroomMenu } from '../look/menu.ts';
 import { GreenroomElement } from '../session/element.ts';
+import type { Session } from '../session/session.ts';
 import { type BubbleContext, messageBubble, pendingBubble, type Progress } from './bubble.ts';
 import { bubbleStyles } from './bubble_styles.ts';
 import { onLongPress } from './long_press.ts';
@@ -19,7 +20,8 @@ import {
   type MessageAction,
 } from './message_actions.ts';
 import { messageTools } from './message_tools.ts';
-import { latestButton, noMessages, timelineTop } from './timeline_edges.ts';
+import { loadAttachments, loadCards, loadWorks } from '../session/later.ts';
+import { latestButton, newAboveBar, noMessages, timelineTop } from './timeline_edges.ts';
 import { ScrolledTimeline } from './timeline_scroll.ts';
 import { timelineStyles } from './timeline_styles.ts';
 import { type Day, daysOf, type MessageRow, type Row } from './timeline.ts';
@@ -37,6 +39,8 @@ export class GreenroomTimeline extends ScrolledTimeline {
   @query('greenroom-menu') private menu!: GreenroomMenu;
   #days: readonly Day[] = [];
   #stopPressing: (() => void) | null = null;
+  /** The last touch was on a control. */
+  #isDoing = false;
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -48,6 +52,30 @@ export class GreenroomTimeline extends ScrolledTimeline {
   async focusMessage(messageId: string): Promise<void> {
     await this.updateComplete;
     this.elementOf(messageId)?.focus();
+  }
+
+  /** What draws cards and files comes with the first of them. To draw without it would make all that
+   * stands around them move a moment later. */
+  protected override async scheduleUpdate(): Promise<unknown> {
+    const { loaded, sends } = this.conversation ?? {};
+    const messages = loaded?.messages ?? [];
+    const hasFiles =
+      messages.some(({ attachments }) => attachments.length > 0) ||
+      sends?.some(({ files }) => files);
+    const missing: Promise<unknown>[] = [];
+    if (hasFiles && !customElements.get('greenroom-attachments')) {
+      missing.push(loadAttachments(this.session?.locale ?? 'en'));
+    }
+    if (messages.some(({ card }) => card) && !customElements.get('greenroom-card')) {
+      missing.push(loadCards());
+    }
+    if (missing.length > 0) await Promise.allSettled(missing);
+    return super.scheduleUpdate();
+  }
+
+  /** What has been taken out of the page has no session, and nobody sees it. */
+  protected override shouldUpdate(): boolean {
+    return this.session !== null;
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -75,6 +103,7 @@ export class GreenroomTimeline extends ScrolledTimeline {
       >
         <div
           class="content"
+          @pointerdown=${this.#pressed}
           @pointerover=${this.#pointed}
           @pointerleave=${() => (this.pointed = null)}
           @focusin=${this.#focused}
@@ -87,7 +116,17 @@ export class GreenroomTimeline extends ScrolledTimeline {
           )}
         </div>
       </div>
-      ${isAtLatest ? nothing : latestButton(this.newCount, edge, this.jump)}
+      ${
+        this.newAbove > 0 && this.isAtEnd
+          ? newAboveBar(
+              this.newAbove,
+              edge,
+              () => void this.toNew(),
+              () => this.#readAll(),
+            )
+          : nothing
+      }
+      ${isAtLatest ? nothing : latestButton(this.newBelow, edge, () => void this.jump())}
       <greenroom-menu without-button .label=${thread.actions}></greenroom-menu>`;
   }
 
@@ -118,7 +157,7 @@ export class GreenroomTimeline extends ScrolledTimeline {
     </section>`;
   }
 
-  #row(row: Row, next: Row | undefined): TemplateResult | unknown {
+  #row(row: Row, next: Row | undefined): unknown {
     const { thread } = this.words;
     if (row.type === 'unread') return html`<div class="unread">${thread.newMessages}</div>`;
     const tabindex = row.key === this.current ? 0 : -1;
@@ -163,7 +202,7 @@ export class GreenroomTimeline extends ScrolledTimeline {
     const { conversation, session } = this;
     const thread = conversation?.thread ?? null;
     return {
-      session: session!,
+      session: session as Session,
       thread,
       isGroup: (thread?.participants.length ?? 0) > 2,
       original: (id) => conversation?.loaded.messages.find((each) => each.id === id),
@@ -181,8 +220,8 @@ export class GreenroomTimeline extends ScrolledTimeline {
   }
 
   get #actor(): Actor {
-    const { userId } = this.viewer;
-    return { userId, nowMs: this.nowMs, canWrite: this.canWrite };
+    const { userId, nowMs, limits, canWrite } = this;
+    return { userId, nowMs, limits, canWrite };
   }
 
   readonly #more = (event: Event): void => {
@@ -205,8 +244,15 @@ export class GreenroomTimeline extends ScrolledTimeline {
     this.dispatchEvent(new CustomEvent('message-action', { detail: { action, message } }));
   }
 
+  #readAll(): void {
+    this.dispatchEvent(new CustomEvent('read-all'));
+  }
+
   #drop(send: Send): void {
-    this.session?.client.discard(send.clientId);
+    const { session } = this;
+    if (session?.client.discard(send.clientId) && send.files) {
+      void loadWorks().then(({ fileWorks }) => fileWorks(session).cancel(send.files));
+    }
     this.conversation?.listSends();
     this.dispatchEvent(new CustomEvent('discarded'));
   }
@@ -215,7 +261,13 @@ export class GreenroomTimeline extends ScrolledTimeline {
     const key = rowIn(event.composedPath())?.dataset['key'];
     if (key === undefined) return;
     this.current = key;
-    this.pointed = key;
+    this.pointed = this.#isDoing ? null : key;
+  };
+
+  /** Whoever presses a button in a message wants that, and not the tools of the message. */
+  readonly #pressed = (event: PointerEvent): void => {
+    this.#isDoing = event.pointerType !== 'mouse' && isDeed(event.composedPath());
+    if (this.#isDoing) this.pointed = null;
   };
 
   readonly #pointed = (event: PointerEvent): void => {
@@ -226,6 +278,7 @@ export class GreenroomTimeline extends ScrolledTimeline {
 
   readonly #key = (event: KeyboardEvent): void => {
     this.touched();
+    this.#isDoing = false;
     const target = event.composedPath()[0];
     if (!(target instanceof HTMLElement) || target.dataset['key'] === undefined) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -272,5 +325,14 @@ function rowIn(path: readonly EventTarget[]): HTMLElement | undefined {
 
 /** Links, buttons and cards do what they do. */
 function isControl(path: readonly EventTarget[]): boolean {
-  return path.some((each) => each instanceof Element && each.matches('a, button, greenroom-card'));
+  return isIn(path, 'a, button, greenroom-card');
+}
+
+/** The tools themselves are of the message. */
+function isDeed(path: readonly EventTarget[]): boolean {
+  return isIn(path, 'a, button, dialog') && !isIn(path, '.tools');
+}
+
+function isIn(path: readonly EventTarget[], selector: string): boolean {
+  return path.some((each) => each instanceof Element && each.matches(selector));
 }

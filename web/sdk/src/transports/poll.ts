@@ -1,18 +1,17 @@
 /** The last resort, which always works: ask, wait, ask again. */
 
 import type { Http, Request } from '../http.js';
-import type { Pace } from '../pace.js';
+import type { PollInterval } from '../poll_interval.js';
 import { Problem } from '../problem.js';
 import type { SyncPage } from '../types.js';
 import { awayAfter, type End, type Session, type Transport } from './transport.js';
 
-const PAGE = 100;
 const GRACE_MS = 10_000;
 
 /** One page of what is new, delivered. Asking with `since` acknowledges what came before. */
 export async function syncPage(http: Http, session: Session, waitS?: number): Promise<SyncPage> {
   const request: Request = {
-    query: { since: session.cursor, limit: PAGE, wait: waitS },
+    query: { since: session.cursor, wait: waitS },
     signal: session.signal,
   };
   if (waitS !== undefined) request.timeoutMs = waitS * 1000 + GRACE_MS;
@@ -29,11 +28,11 @@ export async function catchUp(http: Http, session: Session): Promise<void> {
 export class PollTransport implements Transport {
   readonly name = 'poll';
   readonly #http: Http;
-  readonly #pace: Pace;
+  readonly #pollInterval: PollInterval;
 
-  constructor(http: Http, pace: Pace) {
+  constructor(http: Http, pace: PollInterval) {
     this.#http = http;
-    this.#pace = pace;
+    this.#pollInterval = pace;
   }
 
   async run(session: Session): Promise<End> {
@@ -49,7 +48,7 @@ export class PollTransport implements Transport {
         session.opened({});
         session.proven();
       }
-      await this.#pace.wait(session.signal);
+      await this.#pollInterval.wait(session.signal);
     }
     return { kind: 'again' };
   }

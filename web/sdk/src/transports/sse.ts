@@ -69,6 +69,7 @@ export class SseTransport implements Transport {
 
 class Stream {
   isOpen = false;
+  #isRefused = false;
   readonly #http: Http;
   readonly #session: Session;
   readonly #environment: Environment;
@@ -109,7 +110,10 @@ class Stream {
       return await this.#http.open('GET', '/v1/stream', { query, signal });
     } catch (error) {
       // A watched thread of which the person is no longer part must not cost them the rest.
-      if (watch && Problem.of(error).code === 'THREAD_NOT_FOUND') return this.#request(signal, '');
+      if (watch && Problem.of(error).code === 'THREAD_NOT_FOUND') {
+        this.#isRefused = true;
+        return this.#request(signal, '');
+      }
       throw error;
     }
   }
@@ -136,6 +140,7 @@ class Stream {
       renew: () => this.#post(`/v1/streams/${encodeURIComponent(stream)}/renew`),
     });
     this.#session.proven();
+    if (this.#isRefused) this.#session.watchRefused();
   }
 
   /** With the token that is fresh now. An acknowledgement that is lost is made up by the next. */

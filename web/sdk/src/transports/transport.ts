@@ -24,7 +24,8 @@ export type End =
 export interface Line {
   send?(threadId: string, message: NewMessage): Promise<Message>;
   typing?(threadId: string, on: boolean): void;
-  watch?(threadIds: readonly string[]): void;
+  /** Rejects with a problem where the server refuses it. */
+  watch?(threadIds: readonly string[]): Promise<unknown>;
   ack?(cursor: string): void;
   renew?(token: string): Promise<unknown>;
 }
@@ -34,6 +35,8 @@ export interface Session {
   /** The place in the feed to go on from. */
   readonly cursor: string;
   readonly watched: readonly string[];
+  /** The server does not let the person watch these. */
+  watchRefused(): void;
   /** Aborted when the client leaves this session. */
   readonly signal: AbortSignal;
   /** The server is there: sends may go. */

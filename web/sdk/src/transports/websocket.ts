@@ -103,8 +103,8 @@ class Conversation implements Line {
     this.#say({ type: 'typing', thread_id: threadId, on });
   }
 
-  watch(threads: readonly string[]): void {
-    this.#say({ type: 'watch', threads });
+  watch(threads: readonly string[]): Promise<unknown> {
+    return this.#ask({ type: 'watch', threads });
   }
 
   ack(cursor: string): void {
@@ -194,7 +194,7 @@ class Conversation implements Line {
     this.#environment.clock.clearTimeout(this.#timer);
     this.#socket.onmessage = this.#socket.onopen = this.#socket.onclose = null;
     this.#socket.close();
-    for (const { reject } of this.#asked.values()) reject(Problem.interrupted());
+    for (const asked of this.#asked.values()) asked.reject(Problem.interrupted());
     this.#finish(end);
   }
 }

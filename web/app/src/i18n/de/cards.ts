@@ -1,4 +1,5 @@
 import { plurals } from '../plural.ts';
+import type { Until } from '../when.ts';
 
 const form = plurals('de');
 const notice = (hours: number): string =>
@@ -6,62 +7,74 @@ const notice = (hours: number): string =>
     ? `${hours / 24} ${form(hours / 24, { one: 'Tag', other: 'Tagen' })}`
     : `${hours} ${form(hours, { one: 'Stunde', other: 'Stunden' })}`;
 
-type Doer = string | null;
-const past =
-  (what: string) =>
-  (who: Doer): string =>
-    `${who === null ? 'Du hast' : `${who} hat`} ${what}`;
+const inOrOn = ({ isNear, text }: Until): string => `${isNear ? 'in' : 'am'} ${text}`;
 
+type Doer = string | null;
 export const cards = {
   someone: 'Jemand',
   fromTo: (from: Doer, to: Doer | undefined) =>
-    to === undefined ? (from ?? 'Du') : `${from ?? 'Du'} an ${to ?? 'dich'}`,
+    to === undefined ? (from ?? 'Sie') : `${from ?? 'Sie'} an ${to ?? 'Sie'}`,
   waitsFor: (names: string) => `Wartet auf ${names}`,
-  yourTurn: 'Du bist dran',
-  expiresIn: (left: string) => `Endet in ${left}`,
-  answerWithin: (left: string) => `Antworte innerhalb von ${left}`,
+  yourTurn: 'Sie sind an der Reihe',
+  expiresIn: (until: Until) => `Endet ${inOrOn(until)}`,
+  answerWithin: ({ isNear, text }: Until) =>
+    `Antworten Sie ${isNear ? 'innerhalb von' : 'bis'} ${text}`,
+  bySilence: ({ isNear, text }: Until, isMine: boolean, seller: Doer) =>
+    `Wenn ${isMine ? 'Sie' : 'niemand'} ${isNear ? 'innerhalb von' : 'bis'} ${text} ${isMine ? 'nicht antworten' : 'antwortet'}, gilt es als abgenommen und ${seller ?? 'Sie'} ${seller === null ? 'werden' : 'wird'} bezahlt.`,
   expired: 'Die Zeit ist um',
   settling: (state: string) => `${state} …`,
-  settlingHint: 'Das dauert einen Moment. Du musst nicht hierbleiben.',
-  actions: 'Was du tun kannst',
+  settlingHint: 'Das dauert einen Moment. Sie müssen nicht hierbleiben.',
+  actions: 'Was Sie tun können',
   history: 'Verlauf',
   historyOf: (title: string) => `Verlauf: ${title}`,
-  historyFailed: 'Der Verlauf konnte nicht geladen werden.',
-  version: (version: number) => `Fassung ${version}`,
-  byItself: 'Von selbst',
 
   areYouSure: (label: string) => `${label}?`,
   pay: (sum: string) => `${sum} zahlen`,
-  payHint: (sum: string) => `${sum} werden dir jetzt abgebucht.`,
+  payHint: (sum: string) => `${sum} werden Ihnen jetzt abgebucht.`,
   otherPays: (name: string, sum: string) => `${sum} werden jetzt von ${name} abgebucht.`,
   refund: (sum: string) => `${sum} erstatten`,
   refundHint: (name: string, sum: string) =>
     `${sum} gehen an ${name} zurück. Das lässt sich nicht rückgängig machen.`,
+  depositBack: (sum: string) => `Die Kaution von ${sum} wird zurückgegeben.`,
   cancelHint: (sum: string) => `Die Buchung endet. ${sum} gehen an die Käuferseite zurück.`,
+  paysOut: (seller: string, sum: string) =>
+    `${sum} geht jetzt an ${seller}, und was zu dieser Buchung noch offen ist, wird geschlossen.`,
+  paysOutAll: (seller: string) =>
+    `${seller} wird jetzt bezahlt, und was zu dieser Buchung noch offen ist, wird geschlossen.`,
+  notOver: (date: string) => `Die gebuchte Zeit ist noch nicht vorbei: Sie endet am ${date}.`,
   goBack: 'Zurück',
   busy: 'Wird erledigt …',
 
   meanwhile: (what: string, state: string) => `Inzwischen: ${what}. Jetzt gilt: „${state}“.`,
   meanwhileChanged: (state: string) => `Das hat sich inzwischen geändert. Jetzt gilt: „${state}“.`,
-  lookAgain: 'Sieh es dir noch einmal an, bevor du entscheidest.',
+  chooseFirst: 'Wählen Sie zuerst mindestens ein Bild aus.',
+  lookAgain: 'Sehen Sie es sich noch einmal an, bevor Sie entscheiden.',
   notPossibleNow: 'Das geht nicht mehr.',
   unreachable:
-    'Keine Antwort vom Server. Deine Eingabe bleibt; ein neuer Versuch bewirkt sie nur einmal.',
+    'Keine Antwort vom Server. Ihre Eingabe bleibt; ein neuer Versuch bewirkt sie nur einmal.',
 
   inZone: (zone: string) => `Ortszeit ${zone}`,
+  yourTime: (time: string) => `Ihre Zeit: ${time}`,
   oldTime: 'Bisher',
   options: 'Termine zur Auswahl',
   chosen: 'Gewählt',
   total: 'Summe',
-  estimate: 'Schätzung',
+  inFlight: (sum: string) =>
+    `Eine Zahlung von ${sum} ist unterwegs. Sie geht zurück, sobald sie eingeht.`,
+  returned: (sum: string) => `${sum} sind danach eingegangen und gehen an den Käufer zurück.`,
+  payouts: {
+    held: 'Die Auszahlung ist angehalten, bis dies geklärt ist.',
+    sent: 'Die Auszahlung war bereits gesendet.',
+  } as Record<string, string>,
   fromDeposit: (sum: string) => `davon ${sum} aus der Kaution`,
   itemLine: (qty: string, unit: string) => `${qty} × ${unit}`,
   minutes: (minutes: string) => `${minutes} Min.`,
   runningSince: (time: string) => `Läuft seit ${time}`,
-  openMap: 'In OpenStreetMap öffnen',
   newTab: 'öffnet in einem neuen Tab',
   erased: 'Der Inhalt wurde am Ende gelöscht.',
   openDocument: 'Dokument lesen',
+  copyFingerprint: 'Fingerabdruck kopieren',
+  copied: 'Kopiert',
   fingerprint: 'Fingerabdruck (SHA-256)',
   signers: 'Unterschriften',
   signerStates: {
@@ -70,9 +83,13 @@ export const cards = {
     declined: 'abgelehnt',
   } as Record<string, string>,
   quote: 'Bei einer Stornierung',
+  cancelled: 'Storniert',
   quoteLine: (sum: string, percent: number) =>
     `${sum} gehen an die Käuferseite zurück (${percent}\u00a0%)`,
-  quoteYours: (sum: string, percent: number) => `Du bekommst ${sum} zurück (${percent}\u00a0%)`,
+  quoteDone: (sum: string, percent: number) =>
+    `${sum} gingen an die Käuferseite zurück (${percent}\u00a0%)`,
+  depositDone: (sum: string) => `Die Kaution von ${sum} wurde zurückgegeben.`,
+  quoteYours: (sum: string, percent: number) => `Sie bekommen ${sum} zurück (${percent}\u00a0%)`,
   quoteKept: (sum: string) => `${sum} bleiben bei der Verkäuferseite`,
   quoteBySeller: 'wer als Verkäuferseite storniert, gibt alles zurück',
   quoteNotice: (hours: number) =>
@@ -85,6 +102,7 @@ export const cards = {
     code === 'card_declined'
       ? 'Die Bank hat die Zahlung abgelehnt.'
       : `Die Zahlung ist fehlgeschlagen (${code.replaceAll('_', ' ')}).`,
+  youPay: 'Das zahlen Sie',
   yes: 'Ja',
   no: 'Nein',
 
@@ -108,6 +126,7 @@ export const cards = {
     option: 'Termin',
     options: 'Termine',
     percent: 'Prozent',
+    place: 'Adresse oder Ort',
     qty: 'Anzahl',
     rate_cents_per_hour: 'Satz pro Stunde',
     reason: 'Grund',
@@ -119,84 +138,35 @@ export const cards = {
     unit_cents: 'Einzelpreis',
     until: 'Bis',
   } as Record<string, string>,
-  values: { time_based: 'Nach Zeit', milestone: 'Nach Meilenstein' } as Record<string, string>,
 
   newCard: 'Zu diesem Gespräch hinzufügen',
+  groups: {
+    likely: 'Jetzt naheliegend',
+    time: 'Zeit und Ort',
+    money: 'Geld',
+    delivery: 'Lieferung und Dokumente',
+    other: 'Weiteres',
+    problems: 'Probleme',
+  },
   newCardFailed: 'Das konnte nicht gesendet werden.',
   create: 'Senden',
-  notNow: 'Jetzt nicht',
-  optional: 'freiwillig',
-  day: 'Tag',
-  clock: 'Uhrzeit',
-  choose: 'Auswählen …',
-  add: 'Weitere hinzufügen',
-  removeNumber: (number: number) => `Nummer ${number} entfernen`,
-  rowNumber: (number: number) => `Nummer ${number}`,
-  yourTimes: (zone: string) => `Zeiten gelten bei dir: ${zone}.`,
-  thereIs: (time: string, zone: string) => `${time} in ${zone}`,
-  useMyPosition: 'Meinen Standort verwenden',
-  locating: 'Dein Standort wird ermittelt …',
-  noPosition: 'Dein Standort ist nicht verfügbar. Gib ihn von Hand ein.',
-  minutesHint: 'Leer lassen, damit stattdessen eine Uhr läuft.',
-  documentHint: 'Du unterschreibst das Dokument mit diesem Fingerabdruck.',
-  nothingToSign: 'Kein Dokument dieser Buchung wartet auf eine Unterschrift.',
-  chooseFiles: 'Dateien auswählen …',
-  addFile: 'Datei von Hand eintragen',
-  filesHint:
-    'Dateien bleiben, wo sie sind: Gib zu jeder die https-Adresse an. Wenn du sie hier auswählst, werden Name, Größe und Fingerabdruck ausgefüllt.',
-  fileName: 'Name',
-  fileUrl: 'Adresse (https)',
-  fileBytes: 'Größe in Byte',
-  hashing: 'Fingerabdrücke werden berechnet …',
-  filesWrong:
-    'Jede Datei braucht Namen, https-Adresse, Größe und einen Fingerabdruck aus 64 Ziffern.',
-  noFiles: 'Wähle mindestens eine Datei aus.',
-
-  faults: {
-    required: () => 'Das wird gebraucht.',
-    tooShort: (limit: string) => `Mindestens ${limit} Zeichen.`,
-    tooLong: (limit: string) => `Höchstens ${limit} Zeichen.`,
-    tooSmall: (limit: string) => `Mindestens ${limit}.`,
-    tooLarge: (limit: string) => `Höchstens ${limit}.`,
-    tooFew: (limit: string) => `Mindestens ${limit} hinzufügen.`,
-    tooMany: (limit: string) => `Höchstens ${limit}.`,
-    noSum: () => 'Schreibe einen Betrag wie 12,50.',
-    noInteger: () => 'Schreibe eine ganze Zahl.',
-    noNumber: () => 'Schreibe eine Zahl.',
-    noMoment: () => 'Gib Tag und Uhrzeit an.',
-    noSuchTime: () => 'Diese Zeit fällt in die Zeitumstellung. Wähle eine andere.',
-    pattern: () => 'Das hat nicht die nötige Form.',
-    endsBeforeStart: () => 'Das Ende muss nach dem Beginn liegen.',
-  },
-
-  acts: {
-    create: past('das erstellt'),
-    accept: past('angenommen'),
-    approve: past('freigegeben'),
-    auto_accept: () => 'Nach Ablauf der Prüfzeit abgenommen',
-    confirm: past('bestätigt'),
-    counter: past('einen Gegenvorschlag gemacht'),
-    decline: past('abgelehnt'),
-    dispute: past('es beanstandet'),
-    end: past('es beendet'),
-    escalate: past('das Team eingeschaltet'),
-    expire: () => 'Die Zeit war um',
-    failed: () => 'Die Zahlung ist fehlgeschlagen',
-    request_revision: past('Änderungen gewünscht'),
-    resubmit: past('erneut geliefert'),
-    retry: past('es noch einmal versucht'),
-    sign: past('unterschrieben'),
-    stop: past('die Uhr angehalten'),
-    succeeded: () => 'Die Zahlung ist durchgegangen',
-    withdraw: past('es zurückgezogen'),
-  } as Record<string, (who: Doer) => string>,
-  otherAct: (who: Doer, label: string) => `${who ?? 'Du'}: ${label}`,
+  locating: 'Ihr Standort wird ermittelt …',
 
   booking: 'Buchung',
   showDetails: 'Details zeigen',
   hideDetails: 'Details ausblenden',
   moreLegs: (count: number) => `+${count} weitere`,
-  paid: 'bezahlt',
+  sums: {
+    agreed: (amount: string) => `${amount} vereinbart`,
+    paid: (amount: string) => `${amount} gezahlt`,
+    pending: (amount: string) => `${amount} in Zahlung`,
+    open: (amount: string) => `${amount} offen`,
+    failed: (amount: string) => `${amount} fehlgeschlagen`,
+    refunded: (amount: string) => `${amount} erstattet`,
+    kept: (amount: string) => `${amount} verwahrt`,
+    paid_out: (amount: string) => `${amount} ausgezahlt`,
+    held: (amount: string) => `${amount} hinterlegt`,
+  },
   legStates: {
     proposed: 'Vorgeschlagen',
     confirmed: 'Bestätigt',
@@ -206,9 +176,9 @@ export const cards = {
     disputed: 'Beanstandet',
   },
   timers: {
-    leg_starts: (left: string) => `Beginnt in ${left}`,
-    leg_ends: (left: string) => `Endet in ${left}`,
-    review_ends: (left: string) => `Prüfzeit endet in ${left}`,
-    card_expires: (left: string) => `Antwort nötig in ${left}`,
+    leg_starts: (until: Until) => `Beginnt ${inOrOn(until)}`,
+    leg_ends: (until: Until) => `Endet ${inOrOn(until)}`,
+    review_ends: (until: Until) => `Prüfzeit endet ${inOrOn(until)}`,
+    card_expires: ({ isNear, text }: Until) => `Antwort nötig ${isNear ? 'in' : 'bis'} ${text}`,
   },
 };

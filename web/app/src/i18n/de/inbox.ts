@@ -6,7 +6,7 @@ const plural = plurals('de');
 
 const folders: Record<Folder, string> = {
   all: 'Alle',
-  action: 'Für dich',
+  action: 'Für Sie',
   bookings: 'Buchungen',
   offers: 'Angebote',
   requests: 'Anfragen',
@@ -36,11 +36,11 @@ const states: Record<ThreadStage, string> = {
 const empty: Record<Folder, { title: string; text: string }> = {
   all: {
     title: 'Noch keine Nachrichten',
-    text: 'Wenn du jemandem schreibst oder jemand dir, beginnt es hier.',
+    text: 'Wenn Sie jemandem schreiben oder jemand Ihnen, beginnt es hier.',
   },
   action: {
-    title: 'Nichts wartet auf dich',
-    text: 'Fragen, Preise und Dokumente, die deine Antwort brauchen, stehen hier.',
+    title: 'Nichts wartet auf Sie',
+    text: 'Fragen, Preise und Dokumente, die Ihre Antwort brauchen, stehen hier.',
   },
   bookings: {
     title: 'Noch keine Buchungen',
@@ -52,7 +52,7 @@ const empty: Record<Folder, { title: string; text: string }> = {
   },
   requests: {
     title: 'Keine Anfragen',
-    text: 'Wer dir zum ersten Mal schreibt, wartet hier auf deine Antwort.',
+    text: 'Wer Ihnen zum ersten Mal schreibt, wartet hier auf Ihre Antwort.',
   },
   archived: {
     title: 'Nichts archiviert',
@@ -60,18 +60,20 @@ const empty: Record<Folder, { title: string; text: string }> = {
   },
   spam: {
     title: 'Kein Spam',
-    text: 'Anfragen, die du ablehnst, landen hier.',
+    text: 'Anfragen, die Sie ablehnen, landen hier.',
   },
 };
 
 const notices = {
   joined: (name: string) => `${name} ist jetzt dabei`,
-  youJoined: 'Du bist jetzt dabei',
+  youJoined: 'Sie sind jetzt dabei',
   hasLeft: (name: string) => `${name} hat die Unterhaltung verlassen`,
-  youLeft: 'Du hast die Unterhaltung verlassen',
+  youLeft: 'Sie haben die Unterhaltung verlassen',
   removed: (name: string) => `${name} wurde aus der Unterhaltung entfernt`,
-  youWereRemoved: 'Du wurdest aus der Unterhaltung entfernt',
+  youWereRemoved: 'Sie wurden aus der Unterhaltung entfernt',
   promoted: 'Diese Unterhaltung ist jetzt eine Buchung',
+  nextBooking: 'Hier wurde eine neue Buchung vorgeschlagen',
+  disputeEnded: 'Der Streitfall ist beendet: die Arbeit gilt als abgenommen',
   confirmed: (price: string | null) =>
     price === null ? 'Buchung bestätigt' : `Buchung bestätigt: ${price}`,
   paymentFailed: (price: string | null) =>
@@ -80,7 +82,7 @@ const notices = {
       : `Die Zahlung von ${price} ist fehlgeschlagen. Die Buchung ist nicht bestätigt.`,
   cancelled: 'Die Buchung wurde storniert',
   cancelledBy: (name: string) => `${name} hat die Buchung storniert`,
-  youCancelled: 'Du hast die Buchung storniert',
+  youCancelled: 'Sie haben die Buchung storniert',
   someone: 'Jemand',
   unknown: 'In dieser Unterhaltung hat sich etwas geändert',
 };
@@ -100,6 +102,7 @@ export const inbox = {
   filterOn: (count: number) => `Filter, ${count} an`,
   unread: 'Ungelesen',
   starred: 'Markiert',
+  hasFiles: 'Mit Dateien',
   kind: 'Art',
   state: 'Stand',
   any: 'Alle',
@@ -116,19 +119,17 @@ export const inbox = {
   noMatch: 'Nichts passt',
   noMatchText: 'Keine Unterhaltung in diesem Ordner passt zu diesen Filtern.',
   clearFilters: 'Filter entfernen',
-  failed: 'Deine Nachrichten konnten nicht geladen werden',
+  failed: 'Ihre Nachrichten konnten nicht geladen werden',
   moreFailed: 'Die nächsten Unterhaltungen konnten nicht geladen werden.',
   stored: 'So zuletzt auf diesem Gerät gesehen.',
-  notConfigured: 'Nachrichten erscheinen hier, sobald du angemeldet bist.',
 
-  you: (text: string) => `Du: ${text}`,
+  you: (text: string) => `Sie: ${text}`,
   by: (name: string, text: string) => `${name}: ${text}`,
   draft: 'Entwurf:',
   typing: (names: readonly string[], list: string) =>
     names.length === 1 ? `${list} schreibt …` : `${list} schreiben …`,
   deleted: 'Nachricht gelöscht',
-  youDeleted: 'Du hast eine Nachricht gelöscht',
-  asset: 'Hat eine Datei geschickt',
+  youDeleted: 'Sie haben eine Nachricht gelöscht',
   card: 'Hat eine Karte geschickt',
   noMessage: 'Noch keine Nachricht',
   nobody: 'Niemand sonst',
@@ -140,12 +141,15 @@ export const inbox = {
   sendFailed: 'Nicht gesendet',
   unreadMessages: (count: number) =>
     plural(count, { one: '1 ungelesene Nachricht', other: `${count} ungelesene Nachrichten` }),
+  waitingThreads: (count: number) =>
+    plural(count, { one: '1 wartet auf Sie', other: `${count} warten auf Sie` }),
   unreadThreads: (count: number) =>
     plural(count, {
       one: '1 ungelesene Unterhaltung',
       other: `${count} ungelesene Unterhaltungen`,
     }),
-  needsYou: 'Für dich',
+  markRead: 'Als gelesen markieren',
+  needsYou: 'Für Sie',
   booking: 'Buchung',
   pinned: 'Angeheftet',
   muted: 'Stumm',

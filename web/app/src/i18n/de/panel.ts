@@ -1,7 +1,9 @@
 import type { PanelWords } from '../panel.ts';
 import { plurals } from '../plural.ts';
+import type { Until } from '../when.ts';
 
 const form = plurals('de');
+const inOrOn = ({ isNear, text }: Until): string => `${isNear ? 'in' : 'am'} ${text}`;
 
 export const panel: PanelWords = {
   title: 'Projekt',
@@ -20,9 +22,9 @@ export const panel: PanelWords = {
   waiting: (count) => form(count, { one: '1 ist offen', other: `${count} sind offen` }),
   showInConversation: 'Im Gespräch zeigen',
   failed: 'Das lässt sich gerade nicht zeigen',
-  noThread: 'Wähle ein Gespräch, um sein Projekt hier zu sehen.',
+  noThread: 'Wählen Sie ein Gespräch, um sein Projekt hier zu sehen.',
 
-  waitsForYou: 'Wartet auf dich',
+  waitsForYou: 'Wartet auf Sie',
   waitsForOthers: 'Wartet auf andere',
   noActions: 'Nichts ist offen',
   noActionsHint:
@@ -39,9 +41,23 @@ export const panel: PanelWords = {
     brief: 'Ziele, Wünsche und Grenzen des Projekts, gemeinsam geschrieben, kommen hierher.',
     moodboard: 'Bilder, die die Stimmung zeigen, in eurer Reihenfolge, kommen hierher.',
     shotlist: 'Jede gewünschte Aufnahme, nach und nach abgehakt, kommt hierher.',
-    files: 'Vorabzüge und fertige Dateien kommen hierher.',
   },
   untilThen: 'Bis dahin ist das Gespräch der beste Ort dafür.',
+
+  noFiles: 'Noch keine Dateien',
+  noFilesHint: 'Fotos, Sprachnachrichten und Dokumente dieser Unterhaltung sammeln sich hier.',
+  proofs: 'Auswahl',
+  finals: 'Gelieferte Dateien',
+  sentFiles: 'Hier gesendet',
+  /** By the state of their card. */
+  proofStates: {
+    pending: 'Wartet auf Freigabe',
+    revision_requested: 'Änderungen gewünscht',
+    approved: 'Freigegeben',
+    expired: 'Abgelaufen',
+    withdrawn: 'Zurückgezogen',
+  },
+  fileCount: (count: number) => form(count, { one: '1 Datei', other: `${count} Dateien` }),
 
   bookingState: {
     proposed: 'Vorgeschlagen',
@@ -57,7 +73,6 @@ export const panel: PanelWords = {
     cancelled: 'Storniert',
     disputed: 'Strittig',
   },
-  total: 'Gesamt',
   thisConversation: 'Dieses Gespräch',
   seller: 'Gebucht',
   when: 'Wann',
@@ -72,16 +87,17 @@ export const panel: PanelWords = {
     failed: 'konnte nicht hinterlegt werden',
   },
   depositUsed: (amount) => `${amount} verwendet`,
-  you: 'Du',
-  inPlace: (range, place) => `${range} in ${place}`,
+  you: 'Sie',
+  inZone: (zone) => `Ortszeit ${zone}`,
+  yourTime: (time) => `Ihre Zeit: ${time}`,
   calendar: 'In den Kalender',
   calendarOf: (title) => `In den Kalender: ${title}`,
   accepted: (date) => `Arbeit angenommen am ${date}`,
   timer: {
-    card_expires: (left) => `Antwort innerhalb von ${left}`,
-    review_ends: (left) => `Prüfung endet in ${left}`,
-    leg_starts: (left) => `Beginnt in ${left}`,
-    leg_ends: (left) => `Endet in ${left}`,
+    card_expires: ({ isNear, text }) => `Antwort ${isNear ? 'innerhalb von' : 'bis'} ${text}`,
+    review_ends: (until) => `Prüfung endet ${inOrOn(until)}`,
+    leg_starts: (until) => `Beginnt ${inOrOn(until)}`,
+    leg_ends: (until) => `Endet ${inOrOn(until)}`,
   },
   cancellation: 'Stornieren',
   tier: {
@@ -100,26 +116,32 @@ export const panel: PanelWords = {
     part: (percent) => `${percent} zurück`,
     nothing: 'nichts zurück',
   },
-  quoteYours: (amount) => `Wenn du jetzt stornierst, bekommst du ${amount} zurück.`,
+  depositBack: (amount) => `Die Kaution von ${amount} wird zurückgegeben.`,
+  quoteYours: (amount) => `Wenn Sie jetzt stornieren, bekommen Sie ${amount} zurück.`,
   quoteTheirs: (amount) => `Bei einer Stornierung jetzt gehen ${amount} zurück.`,
 
   sums: 'Summen',
   sum: {
-    price: 'Preis',
-    amendments: 'Hinzugekommen',
+    agreed: 'Vereinbart',
     paid: 'Gezahlt',
+    pending: 'In Zahlung',
+    open: 'Offen',
+    failed: 'Fehlgeschlagen',
     refunded: 'Erstattet',
     kept: 'Verwahrt, bis die Arbeit fertig ist',
-    deposit_held: 'Hinterlegte Kaution',
+    paid_out: 'Ausgezahlt',
+    held: 'Kaution hinterlegt',
   },
+  earlier: 'Frühere Buchungen',
   wholeBooking: 'Ganze Buchung',
-  amendments: 'Zum Preis hinzugekommen',
+  parts: 'Preis und was hinzukam',
+  undone: 'Zurückgegeben: kam nicht zustande',
   amendmentKind: { extras: 'Zusatzleistungen', overtime: 'Überstunden' },
   amendmentState: {
     pending: 'wird gezahlt',
     paid: 'gezahlt',
     failed: 'Zahlung fehlgeschlagen',
-    void: 'zurückgezogen',
+    void: 'geschlossen',
     booked: 'erfasst',
   },
   refunds: 'Erstattungen',
@@ -161,8 +183,8 @@ export const panel: PanelWords = {
     declined: 'hat abgelehnt',
   },
   signedOn: (date) => `hat am ${date} unterschrieben`,
-  signHere: 'Deine Unterschrift fehlt. Eine Karte im Gespräch wartet darauf.',
-  nobodyAsked: 'Noch wurde niemand um eine Unterschrift gebeten. Bitte mit einer Karte darum.',
+  signHere: 'Ihre Unterschrift fehlt. Eine Karte im Gespräch wartet darauf.',
+  nobodyAsked: 'Noch wurde niemand um eine Unterschrift gebeten. Bitten Sie mit einer Karte darum.',
   fingerprint: 'Fingerabdruck',
   copyFingerprint: 'Fingerabdruck kopieren',
   copied: 'Kopiert',

@@ -7,6 +7,7 @@ export const thread = {
   messages: 'Nachrichten',
   back: 'Zurück zur Liste',
   details: 'Details',
+  profile: 'Profil und Blockieren',
   options: 'Optionen für diese Unterhaltung',
   mute: 'Stumm schalten',
   pin: 'Anheften',
@@ -19,6 +20,10 @@ export const thread = {
   unknownPerson: 'Jemand',
 
   newMessages: 'Neue Nachrichten',
+  newAbove: (count: number, shown: string) =>
+    plural(count, { one: `${shown} neue Nachricht oben`, other: `${shown} neue Nachrichten oben` }),
+  markRead: 'Alles als gelesen markieren',
+  allRead: 'Alles ist gelesen',
   toLatest: 'Zur neuesten Nachricht springen',
   toLatestWithNew: (count: number) =>
     plural(count, {
@@ -43,7 +48,7 @@ export const thread = {
   failed: 'Nicht gesendet',
   reasons: {
     MSG_EMPTY: 'Darin ist nichts zu sehen.',
-    MSG_TOO_LONG: 'Sie ist länger als 2000 Zeichen.',
+    MSG_TOO_LONG: 'Sie ist zu lang.',
     THREAD_LOCKED: 'Diese Unterhaltung ist geschlossen.',
     THREAD_NOT_FOUND: 'Sie sind nicht mehr in dieser Unterhaltung.',
     NOT_FOUND: 'Sie sind nicht mehr in dieser Unterhaltung.',
@@ -72,7 +77,7 @@ export const thread = {
   editHint: 'Escape bricht ab, Enter speichert',
   editedNow: 'Nachricht geändert',
   editTooLate:
-    'Nachrichten lassen sich 15 Minuten lang ändern. Sie können sie noch löschen und neu schreiben.',
+    'Die Zeit zum Ändern ist vorbei. Sie können die Nachricht noch löschen und neu schreiben.',
   editGone: 'Diese Nachricht wurde inzwischen gelöscht.',
   shortcuts: 'Pfeiltasten wechseln zwischen Nachrichten, R antwortet, E bearbeitet, Entf löscht.',
 
@@ -81,11 +86,13 @@ export const thread = {
   replyingTo: (name: string) => `Antwort an ${name}`,
   replyingToSelf: 'Antwort auf Ihre Nachricht',
   stopReplying: 'Nicht antworten',
+  removeRefused: 'Entfernen Sie die Datei, die nicht angenommen wird, dann können Sie senden.',
   queueFull: 'Zu viele Nachrichten warten auf Versand. Versuchen Sie es, sobald Sie online sind.',
   bold: 'fett',
   italic: 'kursiv',
   code: 'Code',
   hint: 'Enter sendet, Umschalt + Enter beginnt eine neue Zeile',
+  dropHere: 'Dateien hier loslassen, um sie anzuhängen',
   charactersLeft: (count: number) => `noch ${count} Zeichen`,
   tooLong: (count: number) =>
     `${count} Zeichen zu lang. Kürzen Sie den Text, oder senden Sie ihn in Teilen.`,
@@ -103,5 +110,9 @@ export const thread = {
   missingHint: 'Vielleicht wurde sie entfernt, oder sie gehört zu einem anderen Konto.',
   toList: 'Zurück zu allen Unterhaltungen',
   loadFailed: 'Diese Unterhaltung konnte nicht geladen werden',
-  nothingChosen: 'Wählen Sie eine Unterhaltung',
+  project: 'Projekt',
+  nothingChosen: 'Wählen Sie ein Gespräch',
+  nothingChosenHint: 'Es öffnet sich hier. Alles zur Buchung bleibt daneben.',
+  nothingYet: 'Noch nichts zu lesen',
+  nothingYetHint: 'Ihr erstes Gespräch öffnet sich hier.',
 };

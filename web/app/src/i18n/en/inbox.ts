@@ -73,6 +73,8 @@ const notices = {
   removed: (name: string) => `${name} was removed from the conversation`,
   youWereRemoved: 'You were removed from the conversation',
   promoted: 'This conversation is now a booking',
+  nextBooking: 'A new booking was proposed here',
+  disputeEnded: 'The dispute has ended: the work counts as accepted',
   confirmed: (price: string | null) =>
     price === null ? 'Booking confirmed' : `Booking confirmed: ${price}`,
   paymentFailed: (price: string | null) =>
@@ -101,6 +103,7 @@ export const inbox = {
   filterOn: (count: number) => `Filter, ${count} on`,
   unread: 'Unread',
   starred: 'Starred',
+  hasFiles: 'With files',
   kind: 'Kind',
   state: 'State',
   any: 'Any',
@@ -120,7 +123,6 @@ export const inbox = {
   failed: 'Your messages could not be loaded',
   moreFailed: 'The next conversations could not be loaded.',
   stored: 'Shown as last seen on this device.',
-  notConfigured: 'Messages appear here when you are signed in.',
 
   you: (text: string) => `You: ${text}`,
   by: (name: string, text: string) => `${name}: ${text}`,
@@ -129,7 +131,6 @@ export const inbox = {
     names.length === 1 ? `${list} is typing…` : `${list} are typing…`,
   deleted: 'Message deleted',
   youDeleted: 'You deleted a message',
-  asset: 'Sent a file',
   card: 'Sent a card',
   noMessage: 'No message yet',
   nobody: 'Nobody else',
@@ -141,8 +142,11 @@ export const inbox = {
   sendFailed: 'Not sent',
   unreadMessages: (count: number) =>
     plural(count, { one: '1 unread message', other: `${count} unread messages` }),
+  waitingThreads: (count: number) =>
+    plural(count, { one: '1 waits for you', other: `${count} wait for you` }),
   unreadThreads: (count: number) =>
     plural(count, { one: '1 unread conversation', other: `${count} unread conversations` }),
+  markRead: 'Mark as read',
   needsYou: 'Needs you',
   booking: 'Booking',
   pinned: 'Pinned',

@@ -1,6 +1,8 @@
 import { plurals } from '../plural.ts';
+import type { Until } from '../when.ts';
 
 const form = plurals('en');
+const inOrOn = ({ isNear, text }: Until): string => `${isNear ? 'in' : 'on'} ${text}`;
 
 export const panel = {
   title: 'Project',
@@ -37,9 +39,23 @@ export const panel = {
     brief: 'Goals, must-haves and limits of the project, written together, will be here.',
     moodboard: 'Pictures that set the mood, in an order that you choose, will be here.',
     shotlist: 'Every shot that is wanted, ticked off as you go, will be here.',
-    files: 'Proofs and finished files will be here.',
   },
   untilThen: 'Until then, the conversation is the best place for it.',
+
+  noFiles: 'No files yet',
+  noFilesHint: 'Photos, voice messages and documents of this conversation gather here.',
+  proofs: 'Proofs',
+  finals: 'Delivered files',
+  sentFiles: 'Sent here',
+  /** By the state of their card. */
+  proofStates: {
+    pending: 'Waiting for approval',
+    revision_requested: 'Changes were asked for',
+    approved: 'Approved',
+    expired: 'Expired',
+    withdrawn: 'Withdrawn',
+  } as Record<string, string>,
+  fileCount: (count: number) => form(count, { one: '1 file', other: `${count} files` }),
 
   bookingState: {
     proposed: 'Proposed',
@@ -55,7 +71,6 @@ export const panel = {
     cancelled: 'Cancelled',
     disputed: 'Disputed',
   },
-  total: 'Total',
   thisConversation: 'This conversation',
   seller: 'Booked',
   when: 'When',
@@ -71,15 +86,16 @@ export const panel = {
   },
   depositUsed: (amount: string) => `${amount} used`,
   you: 'You',
-  inPlace: (range: string, place: string) => `${range} in ${place}`,
+  inZone: (zone: string) => `${zone} time`,
+  yourTime: (time: string) => `Your time: ${time}`,
   calendar: 'Add to calendar',
   calendarOf: (title: string) => `Add to calendar: ${title}`,
   accepted: (date: string) => `Work accepted on ${date}`,
   timer: {
-    card_expires: (left: string) => `Answer within ${left}`,
-    review_ends: (left: string) => `Review ends in ${left}`,
-    leg_starts: (left: string) => `Starts in ${left}`,
-    leg_ends: (left: string) => `Ends in ${left}`,
+    card_expires: ({ isNear, text }: Until) => `Answer ${isNear ? 'within' : 'by'} ${text}`,
+    review_ends: (until: Until) => `Review ends ${inOrOn(until)}`,
+    leg_starts: (until: Until) => `Starts ${inOrOn(until)}`,
+    leg_ends: (until: Until) => `Ends ${inOrOn(until)}`,
   },
   cancellation: 'Cancellation',
   tier: {
@@ -95,27 +111,33 @@ export const panel = {
     part: (percent: string) => `${percent} back`,
     nothing: 'nothing back',
   },
+  depositBack: (amount: string) => `The deposit of ${amount} is given back.`,
   quoteYours: (amount: string) => `If you cancel now, you get ${amount} back.`,
   quoteTheirs: (amount: string) => `If the buyer cancels now, ${amount} goes back.`,
 
   sums: 'Sums',
   sum: {
-    price: 'Price',
-    amendments: 'Added',
+    agreed: 'Agreed',
     paid: 'Paid',
+    pending: 'Pending',
+    open: 'Open',
+    failed: 'Failed',
     refunded: 'Refunded',
     kept: 'Kept until the work is done',
-    deposit_held: 'Deposit held',
+    paid_out: 'Paid out to the seller',
+    held: 'Deposit held',
   },
+  earlier: 'Earlier bookings',
   wholeBooking: 'Whole booking',
-  amendments: 'Added to the price',
+  parts: 'Price and what was added',
+  undone: 'Given back: it did not come about',
   /** An expense has the name of whoever was paid. */
   amendmentKind: { extras: 'Extras', overtime: 'Overtime' },
   amendmentState: {
     pending: 'being paid',
     paid: 'paid',
     failed: 'payment failed',
-    void: 'withdrawn',
+    void: 'closed',
     booked: 'recorded',
   },
   refunds: 'Refunds',

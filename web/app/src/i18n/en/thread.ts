@@ -7,6 +7,7 @@ export const thread = {
   messages: 'Messages',
   back: 'Back to the list',
   details: 'Details',
+  profile: 'Profile and blocking',
   options: 'Options for this conversation',
   mute: 'Mute',
   pin: 'Pin',
@@ -19,6 +20,10 @@ export const thread = {
   unknownPerson: 'Somebody',
 
   newMessages: 'New messages',
+  newAbove: (count: number, shown: string) =>
+    plural(count, { one: `${shown} new message above`, other: `${shown} new messages above` }),
+  markRead: 'Mark all as read',
+  allRead: 'All is read',
   toLatest: 'Jump to the latest message',
   toLatestWithNew: (count: number) =>
     plural(count, { one: `Jump to ${count} new message`, other: `Jump to ${count} new messages` }),
@@ -41,7 +46,7 @@ export const thread = {
   /** Why a send failed, by the server's code. */
   reasons: {
     MSG_EMPTY: 'There is nothing in it that can be seen.',
-    MSG_TOO_LONG: 'It is longer than 2000 characters.',
+    MSG_TOO_LONG: 'It is too long.',
     THREAD_LOCKED: 'This conversation is closed.',
     THREAD_NOT_FOUND: 'You are no longer in this conversation.',
     NOT_FOUND: 'You are no longer in this conversation.',
@@ -69,7 +74,7 @@ export const thread = {
   save: 'Save',
   editHint: 'Escape to cancel, Enter to save',
   editedNow: 'Message changed',
-  editTooLate: 'Messages can be changed for 15 minutes. You can still delete it and write again.',
+  editTooLate: 'The time to change this message is over. You can still delete it and write again.',
   editGone: 'This message was deleted in the meantime.',
   shortcuts: 'Arrow keys move between messages, R replies, E edits, Delete deletes.',
 
@@ -78,11 +83,13 @@ export const thread = {
   replyingTo: (name: string) => `Replying to ${name}`,
   replyingToSelf: 'Replying to yourself',
   stopReplying: 'Do not reply',
+  removeRefused: 'Remove the file that is not taken, then send.',
   queueFull: 'Too many messages wait to be sent. Try again when you are back online.',
   bold: 'bold',
   italic: 'italic',
   code: 'code',
   hint: 'Enter to send, Shift + Enter for a new line',
+  dropHere: 'Drop files here to attach them',
   charactersLeft: (count: number) =>
     plural(count, { one: `${count} character left`, other: `${count} characters left` }),
   tooLong: (count: number) =>
@@ -104,5 +111,9 @@ export const thread = {
   missingHint: 'It may have been removed, or it belongs to another account.',
   toList: 'Back to all conversations',
   loadFailed: 'This conversation could not be loaded',
+  project: 'Project',
   nothingChosen: 'Choose a conversation',
+  nothingChosenHint: 'It opens here. Everything about a booking stays beside it.',
+  nothingYet: 'Nothing to read yet',
+  nothingYetHint: 'Your first conversation opens here.',
 };

@@ -1,0 +1,1 @@
+"""Documents to sign, and manifests of deliverables that are stored elsewhere."""

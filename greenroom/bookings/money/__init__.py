@@ -1,0 +1,1 @@
+"""Money: the ledger, the port to the payment provider, its adapters, and settling."""

@@ -1,0 +1,1 @@
+"""Calls about bookings and payments, and what clients see of them."""

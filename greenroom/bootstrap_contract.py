@@ -1,0 +1,168 @@
+"""The composition root of bookings, payments, cards, the panel and the worker."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+
+from asyncpg import Pool
+
+from greenroom.accounts.store import AccountStore
+from greenroom.bookings.actions import BookingDependencies, Bookings
+from greenroom.bookings.cancellation_policy import parse_policy
+from greenroom.bookings.events import DeliverContract
+from greenroom.bookings.money.provider import Operation, Outcome
+from greenroom.bookings.money.provider_http import HttpPayments
+from greenroom.bookings.money.retrying import Retrying
+from greenroom.bookings.money.running import PaymentRunner, ProviderEvents
+from greenroom.bookings.money.settling import Settling
+from greenroom.bookings.rest.bookings import BookingsRest
+from greenroom.bookings.rest.payment_webhook import WebhookRest
+from greenroom.bookings.rest.payments import PaymentsRest
+from greenroom.bookings.sandbox.provider import Sandbox
+from greenroom.bookings.threads import BookingThreads
+from greenroom.bookings.timers import in_transaction
+from greenroom.bookings.transactions import ContractTransactions
+from greenroom.cards.actions import Cards
+from greenroom.cards.card_files import CardFiles
+from greenroom.cards.catalogue.loading import Catalogue
+from greenroom.cards.rest import CardsRest
+from greenroom.cards.upkeep import ContractUpkeep
+from greenroom.conversations.store import ConversationStore
+from greenroom.conversations.thread_updates import ThreadUpdates
+from greenroom.kernel.clock import Clock
+from greenroom.kernel.ids import Randomness
+from greenroom.panel.files import ThreadFiles
+from greenroom.panel.rest import PanelRest
+from greenroom.platform.backoff import Backoff
+from greenroom.platform.http.endpoint import Endpoint
+from greenroom.platform.tasks.runner import TaskRunner
+from greenroom.platform.tokens.verifying import load_or_create_secret
+from greenroom.settings import Settings, server_url
+from greenroom.worker import Worker
+
+SANDBOX_FILE = "payments-sandbox.db"
+
+
+class ContractRooms:
+    """Bookings, payments, cards and the panel, wired together."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        pool: Pool,
+        catalogue: Catalogue,
+        thread_updates: ThreadUpdates,
+        store: ConversationStore,
+        people: AccountStore,
+        card_files: CardFiles,
+        files: ThreadFiles,
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        listeners: Sequence[DeliverContract] = (),
+    ) -> None:
+        limits = settings.limits
+        self._settings = settings
+        self._pool = pool
+        self._people = people
+        self._files = files
+        self._clock = clock
+        self._provider = _Provider(settings)
+        self.transactions = ContractTransactions(
+            pool, thread_updates, clock=clock, randomness=randomness
+        )
+        settling = Settling(self.transactions)
+        self.runner = PaymentRunner(pool, self._provider, settling)
+        self.provider_events = ProviderEvents(pool, settling)
+        threads = BookingThreads(store, clock=clock, randomness=randomness, limits=limits)
+        self.bookings = Bookings(
+            self.transactions,
+            settling,
+            BookingDependencies(self._exists, threads.open, threads.show, self._run_now),
+            policy=parse_policy(settings.cancellation_policy),
+            public_url=settings.public_url or server_url(settings, settings.port),
+            randomness=randomness,
+        )
+        self.cards = Cards(self.transactions, catalogue, settling, limits, card_files)
+        self.retrying = Retrying(self.transactions)
+        self.retrying.register("card", self.cards.retry_payment)
+        self.upkeep = ContractUpkeep(self.transactions)
+        self.worker = Worker(
+            pool,
+            TaskRunner(
+                pool,
+                clock=clock,
+                backoff=Backoff(attempts=limits.job_attempts),
+                concurrency=limits.jobs_at_once,
+            ),
+            self.runner,
+            timers={
+                "crd_": self.cards.run_timer,
+                "leg_": in_transaction(self.transactions, self.bookings.run_timer),
+            },
+            clock=clock,
+            limits=limits,
+            listeners=listeners,
+            at_start=self.cards.close_left_open,
+        )
+
+    async def close(self) -> None:
+        await self.runner.close()
+        await self._provider.close()
+
+    def endpoints(self) -> list[Endpoint]:
+        secret = payments_secret(self._settings)
+        return [
+            *BookingsRest(self.bookings).endpoints(),
+            *PaymentsRest(self.retrying).endpoints(),
+            *WebhookRest(self.provider_events, secret=secret, clock=self._clock).endpoints(),
+            *self._cards_rest().endpoints(),
+            *PanelRest(self.transactions, self.cards, self._files).endpoints(),
+        ]
+
+    def _cards_rest(self) -> CardsRest:
+        limits = self._settings.limits
+        return CardsRest(self.cards, self._files, clock=self._clock, limits=limits)
+
+    async def _exists(self, user_ids: Sequence[str]) -> Collection[str]:
+        missing = await self._people.missing_users(user_ids)
+        return set(user_ids) - set(missing)
+
+    async def _run_now(self, payment_ids: Sequence[str]) -> None:
+        await self.worker.run_payments(payment_ids)
+
+
+class _Provider:
+    """The configured payment gateway, or the sandbox. Connects at the first payment, because most
+    programs never make one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._open = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._http: HttpPayments | None = None
+
+    async def close(self) -> None:
+        await self._open.aclose()
+        self._http = None
+
+    async def carry_out(self, operation: Operation) -> Outcome:
+        async with self._opening:
+            if self._http is None:
+                self._http = await self._connect()
+        return await self._http.carry_out(operation)
+
+    async def _connect(self) -> HttpPayments:
+        settings = self._settings
+        url, secret = settings.payments_url, payments_secret(settings)
+        if url is None:
+            sandbox = Sandbox(settings.home / SANDBOX_FILE, secret=secret)
+            url = (await self._open.enter_async_context(sandbox)).url
+        return HttpPayments(url, secret, timeout_s=settings.limits.provider_timeout_s)
+
+
+def payments_secret(settings: Settings) -> str:
+    if settings.payments_secret is not None:
+        return settings.payments_secret
+    settings.home.mkdir(parents=True, exist_ok=True)
+    return load_or_create_secret(settings.home / "payments-secret").decode()

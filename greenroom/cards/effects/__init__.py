@@ -1,0 +1,1 @@
+"""What transitions of cards do: to times and legs, to money, to documents."""

@@ -1,0 +1,1 @@
+"""The conversation store on DynamoDB: items, changes, reads, upkeep."""

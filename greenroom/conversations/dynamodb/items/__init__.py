@@ -1,0 +1,1 @@
+"""Keys and attributes of the items in the table. Pure."""

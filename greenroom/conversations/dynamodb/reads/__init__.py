@@ -1,0 +1,1 @@
+"""Inbox pages, messages, feeds and pair conversations, read from the table."""

@@ -1,0 +1,1 @@
+"""Checks, repairs, exports, erasure and retention on PostgreSQL."""

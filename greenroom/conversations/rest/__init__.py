@@ -1,0 +1,1 @@
+"""REST endpoints of threads, messages, the inbox, jobs and blocks, under `/v1`."""

@@ -1,0 +1,1 @@
+"""Uploads, scanning, renditions and Safe-Mode."""

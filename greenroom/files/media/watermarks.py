@@ -1,0 +1,45 @@
+"""Writes a text across a picture, for previews that are not to be used without payment."""
+
+import numpy as np
+import pyvips
+from PIL import Image, ImageDraw, ImageFont
+
+TEXT_CHARACTERS = 60
+_OPACITY = 0.45
+_ANGLE = 30
+
+
+def watermarked(image: pyvips.Image, text: str) -> pyvips.Image:
+    """The text again and again, light with a dark edge, so that it shows on any ground."""
+    text = text.strip()[:TEXT_CHARACTERS]
+    if not text:
+        return image
+    tile = _tile(text, max(14, max(image.width, image.height) // 28))
+    across = image.width // tile.width + 1
+    down = image.height // tile.height + 1
+    layer = tile.replicate(across, down).crop(0, 0, image.width, image.height)
+    marked = image.composite2(layer, "over").cast("uchar")
+    return (marked if image.hasalpha() else marked[:3]).copy_memory()
+
+
+def _tile(text: str, size: int) -> pyvips.Image:
+    font = ImageFont.load_default(size)
+    left, top, right, bottom = font.getbbox(text, stroke_width=1)
+    margin = size
+    drawn = Image.new(
+        "RGBA", (int(right - left) + 2 * margin, int(bottom - top) + 2 * margin), (0, 0, 0, 0)
+    )
+    ImageDraw.Draw(drawn).text(
+        (margin - left, margin - top),
+        text,
+        font=font,
+        fill=(255, 255, 255, 255),
+        stroke_width=max(1, size // 16),
+        stroke_fill=(0, 0, 0, 255),
+    )
+    turned = np.asarray(drawn.rotate(_ANGLE, expand=True, resample=Image.Resampling.BICUBIC))
+    height, width, bands = turned.shape
+    pixels = np.ascontiguousarray(turned).tobytes()
+    tile = pyvips.Image.new_from_memory(pixels, width, height, bands, "uchar")
+    tile = tile.copy(interpretation="srgb")
+    return tile[:3].bandjoin((tile[3] * _OPACITY).cast("uchar"))

@@ -1,0 +1,1 @@
+"""What every AWS service needs: credentials and signatures."""

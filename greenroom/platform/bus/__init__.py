@@ -1,0 +1,1 @@
+"""Wake-up hints between the processes of one installation."""

@@ -1,0 +1,1 @@
+"""Accepting connections, limiting their rate, and checking request heads."""

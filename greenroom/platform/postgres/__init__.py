@@ -1,0 +1,1 @@
+"""PostgreSQL: connecting, pools, migrations and functions, idempotency keys, rate limits."""

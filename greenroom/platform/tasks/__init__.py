@@ -1,0 +1,1 @@
+"""Work that a transaction decides on and a worker does later."""

@@ -1,0 +1,1 @@
+"""Verification of people's tokens (JWT), with a shared secret or published keys (JWKS)."""

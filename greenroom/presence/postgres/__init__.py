@@ -1,0 +1,1 @@
+"""Typing and presence in PostgreSQL."""

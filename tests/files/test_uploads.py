@@ -1,0 +1,116 @@
+"""From a signed request to a file that its owner can fetch."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from greenroom.kernel.errors import Unavailable
+from tests.support.api import Json, answered
+
+from .stage import TEXT, FileStage
+
+
+async def test_an_upload_becomes_a_file_that_its_owner_can_fetch(stage: FileStage) -> None:
+    file = await stage.upload()
+    assert file["state"] == "processing"
+    assert file["renditions"] == []
+    await stage.work()
+    ready = await stage.file(file)
+    assert ready["state"] == "ready"
+    [original] = [each for each in ready["renditions"] if each["kind"] == "original"]
+    fetched = await stage.api.http.get(original["url"])
+    assert (fetched.status_code, fetched.content) == (200, TEXT)
+
+
+async def test_an_upload_in_parts_goes_on_where_it_stopped(stage: FileStage) -> None:
+    data = TEXT * 100
+    upload = await stage.begin(data, parts=True)
+    assert [part["bytes"] for part in upload["parts"]] == [1000] * 4 + [len(data) - 4000]
+    first, *rest = upload["parts"]
+    assert (await stage.put(first, data[:1000])).status_code == 204
+    answer = await stage.ann.post(f"/v1/uploads/{upload['id']}/complete", None)
+    assert (answer.status_code, answer.json()["missing"]) == (409, [2, 3, 4, 5])
+    again = answered(await stage.ann.get(f"/v1/uploads/{upload['id']}"), 200)["upload"]
+    assert [part["received"] for part in again["parts"]] == [True] + [False] * 4
+    for part in again["parts"][1:]:
+        start = (part["number"] - 1) * 1000
+        assert (await stage.put(part, data[start : start + part["bytes"]])).status_code == 204
+    assert len(rest) == 4
+    await stage.complete(upload)
+    await stage.work()
+    ready = await stage.file(upload["id"])
+    fetched = await stage.api.http.get(ready["renditions"][0]["url"])
+    assert fetched.content == data
+
+
+async def test_a_full_disk_is_said_and_nothing_is_half_there(
+    stage: FileStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = await stage.begin()
+
+    async def full(*_: object, **__: object) -> None:
+        raise Unavailable("The disk is full.", retry_after_s=60)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.blobs, "put", full)
+        answer = await stage.put(upload, TEXT)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "60")
+    again = answered(await stage.ann.get(f"/v1/uploads/{upload['id']}"), 200)["upload"]
+    assert not again["received"]
+    assert (await stage.put(upload, TEXT)).status_code == 204
+
+
+async def test_completed_by_many_at_once_it_is_processed_once(stage: FileStage) -> None:
+    upload = await stage.begin()
+    await stage.put(upload, TEXT)
+    path = f"/v1/uploads/{upload['id']}/complete"
+    answers = await asyncio.gather(*(stage.ann.call("POST", path) for _ in range(5)))
+    assert {answered(each, 200)["file"]["state"] for each in answers} == {"processing"}
+    tasks = await stage.pool.fetchval("select count(*) from task where key = $1", upload["id"])
+    assert tasks == 1
+
+
+async def test_cancelled_and_completed_at_once_it_is_one_of_the_two(stage: FileStage) -> None:
+    for _ in range(5):
+        upload = await stage.begin()
+        await stage.put(upload, TEXT)
+        path = f"/v1/uploads/{upload['id']}"
+        completed, cancelled = await asyncio.gather(
+            stage.ann.call("POST", f"{path}/complete"), stage.ann.delete(path)
+        )
+        assert cancelled.status_code == 204
+        assert completed.status_code in (200, 404, 409)
+        await stage.work()
+        refusal = await stage.ann.refusal("POST", f"{path}/complete")
+        assert refusal == (404, "NOT_FOUND")
+        await stage.api.rooms.files.sweeping.delete_orphans(grace_s=-1)
+        for key in (f"msg-quarantine/{upload['id']}/upload", original_of(stage, upload)):
+            assert await stage.blobs.find(key) is None
+
+
+async def test_put_by_two_at_once_the_file_is_one_of_the_two(stage: FileStage) -> None:
+    upload = await stage.begin()
+    other = TEXT[::-1]
+    answers = await asyncio.gather(stage.put(upload, TEXT), stage.put(upload, other))
+    assert {each.status_code for each in answers} <= {204, 409}
+    await stage.complete(upload)
+    await stage.work()
+    [original] = (await stage.file(upload["id"]))["renditions"]
+    assert (await stage.fetch(original)).content in (TEXT, other)
+
+
+async def test_described_by_its_owner_only(stage: FileStage) -> None:
+    file = await stage.ready()
+    await stage.send(file)
+    path = f"/v1/files/{file['id']}"
+    described = answered(await stage.ann.patch(path, {"alt": " A  sheet\nof paper "}), 200)["file"]
+    assert described["alt"] == "A sheet of paper"
+    assert await stage.bob.refusal("PATCH", path, {"alt": "Mine"}) == (404, "NOT_FOUND")
+    assert (await stage.file(file, stage.bob))["alt"] == "A sheet of paper"
+    assert answered(await stage.ann.patch(path, {"alt": None}), 200)["file"]["alt"] is None
+
+
+def original_of(stage: FileStage, upload: Json) -> str:
+    return f"threads/{stage.thread_id}/attachments/{upload['id']}/original"

@@ -1,0 +1,1 @@
+export { GreenroomMessages } from './messages.ts';

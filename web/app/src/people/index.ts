@@ -1,0 +1,2 @@
+import './blocked.ts';
+import './profile.ts';
