@@ -3,6 +3,7 @@
 import type { Clock } from '@greenroom/sdk';
 
 const AT_MOST_EVERY_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
 
 export class ReadMarks {
   readonly #clock: Clock;
@@ -10,6 +11,8 @@ export class ReadMarks {
   #seen = '';
   #said = '';
   #saidAtMs = -Infinity;
+  #failures = 0;
+  #isStopped = false;
   #timer: unknown = null;
 
   /** `readUpTo` is what the server knows already. */
@@ -24,8 +27,7 @@ export class ReadMarks {
     if (messageId <= this.#seen || messageId <= this.#said) return;
     this.#seen = messageId;
     if (this.#timer !== null) return;
-    const waitMs = Math.max(0, this.#saidAtMs + AT_MOST_EVERY_MS - this.#clock.now());
-    this.#timer = this.#clock.setTimeout(() => this.#tell(), waitMs);
+    this.#plan();
   }
 
   /** What the server knows already, as from another device. */
@@ -35,12 +37,20 @@ export class ReadMarks {
 
   /** What was seen is still told. */
   stop(): void {
+    this.#isStopped = true;
     if (this.#timer === null) return;
     this.#clock.clearTimeout(this.#timer);
     this.#tell();
   }
 
-  /** One that fails is said again with the next message or look. */
+  /** The pause grows with each failure, so that a server that is away is asked seldom. */
+  #plan(): void {
+    const pauseMs = Math.min(LONGEST_WAIT_MS, AT_MOST_EVERY_MS * 2 ** this.#failures);
+    const waitMs = Math.max(0, this.#saidAtMs + pauseMs - this.#clock.now());
+    this.#timer = this.#clock.setTimeout(() => this.#tell(), waitMs);
+  }
+
+  /** One that fails is said again, also if the person sees nothing more meanwhile. */
   #tell(): void {
     this.#timer = null;
     const before = this.#said;
@@ -48,9 +58,13 @@ export class ReadMarks {
     if (messageId <= before) return;
     this.#said = messageId;
     this.#saidAtMs = this.#clock.now();
-    this.#say(messageId).catch(() => {
-      if (this.#said === messageId) this.#said = before;
-      if (this.#seen === messageId) this.#seen = before;
-    });
+    this.#say(messageId).then(
+      () => (this.#failures = 0),
+      () => {
+        this.#failures += 1;
+        if (this.#said === messageId) this.#said = before;
+        if (!this.#isStopped && this.#timer === null) this.#plan();
+      },
+    );
   }
 }
