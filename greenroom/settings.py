@@ -15,6 +15,7 @@ from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.limits import WORKERS, Limits
 from greenroom.kernel.text import as_whole
 from greenroom.platform.blobs.place import S3Place, parse_place
+from greenroom.platform.egress import Egress, parse_egress
 from greenroom.platform.embedded.shared_engine import EMBEDDED
 from greenroom.platform.tokens.jwks import check_jwks_url
 from greenroom.platform.tokens.verifying import SECRET_MIN_BYTES
@@ -103,6 +104,17 @@ SETTINGS = (
         "",
     ),
     Setting("GREENROOM_FILES_EXPIRE_DAYS", "Days after which files expire; unset: never", ""),
+    Setting(
+        "GREENROOM_WEBHOOK_KEY",
+        "What secrets of webhooks are encrypted with; unset: made in GREENROOM_HOME/webhook-key",
+        "",
+        secret=True,
+    ),
+    Setting(
+        "GREENROOM_EGRESS_ALLOW",
+        "Addresses, networks and host:port that webhooks may reach though they are not public",
+        "",
+    ),
     Setting("GREENROOM_WORKER", "0: `serve` does no background work; run `greenroom worker`", "1"),
     Setting("GREENROOM_PUBLIC_URL", "Where people reach the server; unset: its own address", ""),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
@@ -139,6 +151,8 @@ class Settings:
     unscanned_band: int = 1
     clamav_url: str | None = None
     files_expire_days: int | None = None
+    webhook_key: str | None = field(default=None, repr=False)
+    egress: Egress = field(default_factory=Egress)
     worker: bool = True
     public_url: str | None = None
     tls_cert: Path | None = None
@@ -195,6 +209,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         files_expire_days=_days(
             "GREENROOM_FILES_EXPIRE_DAYS", values["GREENROOM_FILES_EXPIRE_DAYS"]
         ),
+        webhook_key=_webhook_key(values["GREENROOM_WEBHOOK_KEY"]),
+        egress=_egress(values["GREENROOM_EGRESS_ALLOW"]),
         worker=_switch("GREENROOM_WORKER", values["GREENROOM_WORKER"]),
         public_url=_web_address("GREENROOM_PUBLIC_URL", values["GREENROOM_PUBLIC_URL"]),
         tls_cert=_file(values["GREENROOM_TLS_CERT"]),
@@ -418,6 +434,25 @@ def _payments_secret(text: str) -> str | None:
             "Make one with `openssl rand -hex 32` and give it to the gateway too."
         )
     return text or None
+
+
+def _webhook_key(text: str) -> str | None:
+    if text and len(text.encode()) < SECRET_MIN_BYTES:
+        raise SettingsError(
+            f"GREENROOM_WEBHOOK_KEY takes at least {SECRET_MIN_BYTES} bytes. "
+            "Make one with `openssl rand -hex 32`; every server and worker needs the same."
+        )
+    return text or None
+
+
+def _egress(text: str) -> Egress:
+    try:
+        return parse_egress(text)
+    except ValueError as error:
+        raise SettingsError(
+            "GREENROOM_EGRESS_ALLOW takes addresses, networks and host:port, separated by commas, "
+            f"such as 10.1.2.3, 10.0.0.0/8 or hooks.internal:8443: {str(error)[:80]!r} is none."
+        ) from None
 
 
 def _cancellation_policy(text: str) -> str:

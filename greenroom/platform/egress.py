@@ -151,7 +151,11 @@ def parse_egress(text: str) -> Egress:
 
 
 def _named(part: str, host: str, port: int) -> tuple[str, int]:
-    if not 0 < port < 65536 or (_literal(host) is None and not _HOST.fullmatch(host)):
+    try:
+        is_host = _literal(host) is not None or _HOST.fullmatch(host) is not None
+    except EgressRefusedError:
+        is_host = False
+    if not is_host or not 0 < port < 65536:
         raise ValueError(part)
     return host, port
 

@@ -1,0 +1,1 @@
+"""Webhooks: every event of the log, posted to the marketplace's backend."""

@@ -1,0 +1,1 @@
+EVENT_TYPES = frozenset({"message.send", "message.edit", "thread.create", "leg.confirmed"})
