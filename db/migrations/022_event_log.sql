@@ -60,6 +60,5 @@ create table event_thread (
 -- Up to where each consumer has read. Pruning does not wait for anybody.
 create table event_cursor (
     consumer text collate "C" primary key,
-    position bigint not null,
-    moved_at timestamptz not null
+    position bigint not null
 );

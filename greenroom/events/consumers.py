@@ -10,7 +10,6 @@ from asyncpg import Pool
 
 from greenroom.events.log import EventLog
 from greenroom.events.model import LoggedEvent
-from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.platform.backoff import Backoff
 from greenroom.platform.metrics import BACKGROUND_FAILURES
@@ -25,31 +24,28 @@ STANDBY_S = 1.0
 BACKOFF = Backoff(base_ms=200, cap_ms=30_000)
 
 ADD_CURSOR = """
-insert into event_cursor (consumer, position, moved_at) values ($1, $2, $3)
-on conflict (consumer) do nothing
+insert into event_cursor (consumer, position) values ($1, $2) on conflict (consumer) do nothing
 """
 CURSOR = "select position from event_cursor where consumer = $1 for update"
 # Whoever has the row is at work on the same events.
 CURSOR_IF_FREE = f"{CURSOR} skip locked"
-ADVANCE = """
-update event_cursor set position = $2, moved_at = $3 where consumer = $1 and position <> $2
-"""
+ADVANCE = "update event_cursor set position = $2 where consumer = $1"
 FORGET = "delete from event_cursor where consumer = $1"
 
 log = logging.getLogger(__name__)
 
 
-async def cursor_of(conn: Session, consumer: str, *, start: int, now_ms: int) -> int:
+async def cursor_of(conn: Session, consumer: str, *, start: int) -> int:
     """Up to where the consumer has read. The cursor is made at `start` if there is none, and it is
     locked until the end of the transaction, so that a consumer works in one process at a time."""
-    await conn.execute(ADD_CURSOR, consumer, start, now_ms)
+    await conn.execute(ADD_CURSOR, consumer, start)
     position: int = await conn.fetchval(CURSOR, consumer)
     return position
 
 
-async def advance(conn: Session, consumer: str, position: int, *, now_ms: int) -> None:
+async def advance(conn: Session, consumer: str, position: int) -> None:
     """Set the cursor; to an earlier position to read events again."""
-    await conn.execute(ADVANCE, consumer, position, now_ms)
+    await conn.execute(ADVANCE, consumer, position)
 
 
 async def forget(conn: Session, consumer: str) -> None:
@@ -69,7 +65,6 @@ class Consumer:
         name: str,
         handle: Handle,
         *,
-        clock: Clock,
         batch: int = BATCH,
         backoff: Backoff = BACKOFF,
     ) -> None:
@@ -78,7 +73,6 @@ class Consumer:
         self._events = events
         self._name = name
         self._handle = handle
-        self._clock = clock
         self._batch = batch
         self._backoff = backoff
         self._position = 0
@@ -132,14 +126,13 @@ class Consumer:
                 return 0
             self._note_gap(events[0].position - position - 1)
             await self._handle(conn, events)
-            await advance(conn, self._name, events[-1].position, now_ms=self._clock())
+            await advance(conn, self._name, events[-1].position)
         self._position = events[-1].position
         return len(events)
 
     async def _add_cursor(self) -> None:
         if not self._has_cursor:
-            head = await self._events.head()
-            await self._pool.execute(ADD_CURSOR, self._name, head, self._clock())
+            await self._pool.execute(ADD_CURSOR, self._name, await self._events.head())
             self._has_cursor = True
 
     def _note_gap(self, missed: int) -> None:
