@@ -15,6 +15,7 @@ from greenroom.accounts.rest import AccountsRest
 from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
 from greenroom.bootstrap_files import FileRooms
+from greenroom.bootstrap_webhooks import WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
 from greenroom.conversations.dynamodb.store import DynamoConversations
@@ -138,7 +139,8 @@ class Rooms:
         connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
         self._ledger_pool = _pool(settings, database_url, connections)
         file_pool = _pool(settings, database_url, limits.file_connections, PINNED_PLANS)
-        self._pools = (*kept.pools, self._ledger_pool, file_pool)
+        webhook_pool = _pool(settings, database_url, limits.webhook_connections)
+        self._pools = (*kept.pools, self._ledger_pool, file_pool, webhook_pool)
         self.files = FileRooms(
             *(settings, file_pool, kept.thread_updates, kept.store, kept.upkeep, people),
             clock=clock,
@@ -167,6 +169,12 @@ class Rooms:
         viewing.register_place("crd_", self._sees_card)
         self.contract.worker.add(self.files.runner(self._ledger_pool))
         self.contract.worker.add(self.collector)
+        self.webhooks = WebhookRooms(
+            *(settings, webhook_pool, self.events, self.event_data, self.bus),
+            clock=clock,
+            randomness=randomness,
+        )
+        self.contract.worker.add(self.webhooks.runner)
         self.accounts = Accounts(
             people,
             token_verifier(settings, clock),
@@ -204,6 +212,7 @@ class Rooms:
 
     async def __aexit__(self, *_: object) -> None:
         await self.contract.close()
+        await self.webhooks.close()
         await self.files.close()
         await self.store.close()
         for pool in self._pools:
@@ -225,6 +234,7 @@ class Rooms:
             self._prune_tickets,
             self._expire,
             *self.files.pruning(),
+            *self.webhooks.pruning(),
         )
 
     async def prune(self) -> dict[str, int]:
@@ -273,6 +283,7 @@ class Rooms:
             limits_endpoint(limits),
             *self.contract.endpoints(),
             *self.files.endpoints(),
+            *self.webhooks.endpoints(),
             *extra,
         ]
         standard = standard_endpoints(

@@ -189,7 +189,7 @@ class Limits:
     webhook_kept_days: int = _met(30, "Days for which deliveries that have ended are listed")
     webhook_posts: int = _inner(64, "Most deliveries at a time, per process")
     webhook_posts_each: int = _inner(16, "Most deliveries to one webhook at a time, per process")
-    webhook_batch: int = _inner(1000, "Most events that are queued for a webhook in one transaction")
+    webhook_batch: int = _inner(1000, "Most events that are queued for a webhook at once")
     webhook_connections: int = _inner(3, "Database connections for webhooks, per process")
     known_users: int = _inner(100_000, "Most people whom a process remembers as known")
     known_user_s: int = _inner(

@@ -85,6 +85,7 @@ class Webhooks:
         now_ms = self._clock()
         webhook_id = make_id("whk", now_ms, self._randomness())
         sealed = self._sealer.seal(webhook_id, new_secret())
+        start = await self._log.head()
 
         async def work(conn: Session) -> Webhook:
             if await conn.fetchval(sql.COUNT) >= self._limits.webhooks:
@@ -94,8 +95,7 @@ class Webhooks:
                 )
             kept = (url, sorted(set(events)), include_content, description, sealed)
             [row] = await conn.fetch(sql.ADD, webhook_id, *kept, now_ms)
-            start = await self._log.head()
-            await cursor_of(conn, webhook_id, start=start, now_ms=now_ms)
+            await cursor_of(conn, webhook_id, start=start)
             return sql.webhook_from(row)
 
         return await self.transactions.run(work, once)

@@ -54,7 +54,7 @@ class Dispatcher:
             looked = (webhook.webhook_id, after, head, *taken, now_ms, self._limits.webhook_batch)
             [row] = await conn.fetch(sql.DISPATCH, *looked)
             reached = head if row["seen"] < self._limits.webhook_batch else row["last"]
-            await advance(conn, webhook.webhook_id, reached, now_ms=now_ms)
+            await advance(conn, webhook.webhook_id, reached)
         first = row["first"] or head + 1
         if first > after + 1:
             told = {"subject": webhook.webhook_id, "count": first - after - 1}

@@ -40,7 +40,10 @@ class Ids:
     """The data of an event: its ids."""
 
     async def fill(
-        self, events: Sequence[LoggedEvent], *, include_content: bool
+        self,
+        events: Sequence[LoggedEvent],
+        *,
+        include_content: bool,  # noqa: ARG002
     ) -> list[dict[str, Any]]:
         return [
             {"thread_id": each.thread_id, "thread_number": each.thread_number, "n": each.position}
@@ -78,13 +81,13 @@ class Receiver:
 
     async def send(
         self,
-        method: str,
+        method: str,  # noqa: ARG002
         url: str,
         *,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        timeout_s: float,
-        limit_bytes: int,
+        timeout_s: float,  # noqa: ARG002
+        limit_bytes: int,  # noqa: ARG002
     ) -> Reply:
         post = Post(url, headers or {}, body or b"")
         self.posts.append(post)
@@ -148,13 +151,13 @@ class Stage:
         assert isinstance(made, Webhook)
         return made
 
-    async def happen(self, thread_id: str | None = None, type: str = "message.send") -> str:
+    async def happen(self, thread_id: str | None = None, name: str = "message.send") -> str:
         """Something is logged; returns its id."""
         number = None
         if thread_id is not None:
             number = self._in_thread[thread_id] = self._in_thread.get(thread_id, 0) + 1
         event_id = f"evt_{self.clock():012x}{self._randomness()}"
-        await self.pool.execute(LOG, event_id, type, self.clock(), thread_id, number)
+        await self.pool.execute(LOG, event_id, name, self.clock(), thread_id, number)
         return event_id
 
     async def drain(self) -> int:

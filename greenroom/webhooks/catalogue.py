@@ -1,1 +1,0 @@
-EVENT_TYPES = frozenset({"message.send", "message.edit", "thread.create", "leg.confirmed"})
