@@ -12,7 +12,6 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
-from greenroom.bookings.events import DeliverContract
 from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
 from greenroom.bootstrap_files import FileRooms
@@ -30,9 +29,11 @@ from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdate
 from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
 from greenroom.conversations.rest.inbox import InboxRest
 from greenroom.conversations.rest.threads import ConversationsRest
-from greenroom.conversations.store import ConversationStore, Deliver, DomainEvent
+from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.conversations.upkeep import ConversationUpkeep
+from greenroom.events.collector import OUTBOX_TOPIC, Collector, HandsOver
+from greenroom.events.log import EventLog
 from greenroom.files.media.process import MediaRunner
 from greenroom.files.postgres.card_uses import PostgresCardFiles
 from greenroom.kernel.clock import Clock, system_clock
@@ -70,9 +71,9 @@ from greenroom.webapp.files import BUILT, read_files
 from greenroom.webapp.rest import WebAppRest
 
 TITLE = "Greenroom"
-LEAST_LEDGER_CONNECTIONS = 5
-"""The worker keeps two connections to listen and one while it is the leader. With fewer connections
-than this, everything else could wait for ever."""
+LEAST_LEDGER_CONNECTIONS = 6
+"""The worker keeps two connections to listen, one while it is the leader and one while it collects
+events. With fewer connections than this, everything else could wait for ever."""
 
 
 @contextmanager
@@ -113,18 +114,13 @@ class Rooms:
         *,
         clock: Clock = system_clock,
         randomness: Randomness = system_randomness,
-        listeners: Sequence[Deliver] = (),
-        contract_listeners: Sequence[DeliverContract] = (),
         media: MediaRunner | None = None,
     ) -> None:
-        """`listeners` get all domain events of threads, and `contract_listeners` those of bookings,
-        payments and cards; each at least once and in order. `media` is there instead of the media
-        process."""
+        """`media` is there instead of the media process."""
         limits = settings.limits
         self.settings = settings
         self.clock = clock
         self._database_url = database_url
-        self._listeners = listeners
         self.bus: Bus = _bus(settings, database_url)
 
         def wake(user_ids: Iterable[str]) -> None:
@@ -132,8 +128,7 @@ class Rooms:
 
         pool = _pool(settings, database_url, limits.read_connections)
         people = PostgresAccountStore(pool)
-        has_listeners = bool(listeners)
-        parts = Parts(settings, database_url, pool, clock, randomness, wake, has_listeners)
+        parts = Parts(settings, database_url, pool, clock, randomness, wake)
         if settings.conversations == "dynamodb":
             kept = _on_dynamodb(parts, people)
         else:
@@ -151,6 +146,10 @@ class Rooms:
             media=media,
         )
         viewing = self.files.files.viewing
+        self.events = EventLog(self._ledger_pool, self.bus)
+        self.collector = Collector(
+            self._ledger_pool, self.events, self.bus, clock=clock, store=kept.hands_over
+        )
         self.contract = ContractRooms(
             settings,
             self._ledger_pool,
@@ -162,10 +161,12 @@ class Rooms:
             viewing,
             clock=clock,
             randomness=randomness,
-            listeners=contract_listeners,
+            events=self.events,
+            wake_collector=lambda: self.bus.publish(OUTBOX_TOPIC, ["ledger"]),
         )
         viewing.register_place("crd_", self._sees_card)
         self.contract.worker.add(self.files.runner(self._ledger_pool))
+        self.contract.worker.add(self.collector)
         self.accounts = Accounts(
             people,
             token_verifier(settings, clock),
@@ -238,8 +239,8 @@ class Rooms:
         return {} if expiry is None else {"expired": await expiry.delete_expired(limit)}
 
     def settling(self) -> Sequence[Round]:
-        """Rounds that finish changes of dead processes, and deliver domain events."""
-        return (self._settle, self._hand_over)
+        """Rounds that finish changes of dead processes."""
+        return (self._settle,)
 
     async def settle(self) -> None:
         for work in self.settling():
@@ -247,15 +248,6 @@ class Rooms:
 
     async def _settle(self) -> dict[str, int]:
         return {"unsettled": await self.store.settle()}
-
-    async def _hand_over(self) -> dict[str, int]:
-        if self._listeners:
-            await self.store.hand_over(self._tell_listeners)
-        return {}
-
-    async def _tell_listeners(self, events: Sequence[DomainEvent]) -> None:
-        for deliver in self._listeners:
-            await deliver(events)
 
     async def check_ready(self) -> None:
         """Raises if this process cannot serve: a store is unreachable, or its feed has stopped."""
@@ -299,7 +291,6 @@ class Parts:
     clock: Clock
     randomness: Randomness
     wake: Callable[[Iterable[str]], None]
-    has_listeners: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +305,8 @@ class KeptConversations:
     prepare: Callable[[], Awaitable[None]]
     expiry: Expiry | None = None
     """Deletes expired items, for engines that do not do so themselves."""
+    hands_over: HandsOver | None = None
+    """The store again, where domain events are not in PostgreSQL's outbox."""
 
 
 def _on_postgres(parts: Parts) -> KeptConversations:
@@ -379,7 +372,6 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
         randomness=parts.randomness,
         limits=limits,
         wake=parts.wake,
-        has_listeners=parts.has_listeners,
     )
     upkeep = DynamoUpkeep(*store.parts)
     presence = DynamoPresence(table, limits=limits)
@@ -387,7 +379,7 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
     return KeptConversations(
-        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry
+        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry, store
     )
 
 

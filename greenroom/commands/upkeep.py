@@ -183,6 +183,8 @@ def erase_user(args: argparse.Namespace, settings: Settings) -> int:
                     messages += step.messages
                     threads += step.threads
                     show(f"{messages} messages in {threads} threads")
+        # Records of changes contain the last words of a thread until their events are collected.
+        await rooms.collector.drain()
 
     try:
         _with_rooms(settings, work, user=args.user)

@@ -132,6 +132,8 @@ class DomainEvent:
     """Something that happened in a thread, for other systems. Contains no text that people
     wrote."""
 
+    event_id: str
+    """Depends on nothing but the change, so that an event that comes twice is recognised."""
     event: str
     at_ms: int
     actor: str | None
@@ -141,6 +143,13 @@ class DomainEvent:
 
 
 Deliver = Callable[[Sequence[DomainEvent]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    count: int
+    has_more: bool
+    """Whether another look at once would find something to hand over."""
 
 
 class ConversationStore(KeepsAnswers, Protocol):
@@ -390,11 +399,6 @@ class ConversationStore(KeepsAnswers, Protocol):
         """Project changes that a crashed process committed but did not project to every feed.
         Returns how many. Readers and writers of a thread do the same for that thread; this call
         finds the threads that nobody reads or writes."""
-        ...
-
-    async def hand_over(self, deliver: Deliver) -> int:
-        """Pass domain events to `deliver`, a bounded number, in order per thread, and delete them
-        when it has returned: each is delivered at least once. Returns how many."""
         ...
 
     async def prune(self) -> dict[str, int]:

@@ -96,7 +96,7 @@ class Limits:
     idempotency_kept_days: int = _met(
         7, "Days for which an answer is repeated under its `Idempotency-Key`"
     )
-    outbox_kept_days: int = _inner(30, "Days for which events that were handed over are kept")
+    event_log_kept_days: int = _inner(30, "Days for which events stay in the event log")
     message_kept_days: int = _met(
         548, "Days after which messages are removed; a legal hold keeps them"
     )

@@ -89,7 +89,7 @@ class FaultRig:
         self,
         *,
         wake: Callable[[Iterable[str]], None] = lambda _: None,
-        has_listeners: bool = False,
+        keeps_records: bool = False,
         is_orderly: bool = True,
     ) -> Process:
         """Not orderly: many requests at once, as in life."""
@@ -105,7 +105,7 @@ class FaultRig:
             randomness=self._randomness,
             limits=self.limits,
             wake=wake,
-            has_listeners=has_listeners,
+            keeps_records=keeps_records,
         )
         self._stack.push_async_callback(store.close)
         return Process(store, line, table)

@@ -62,8 +62,8 @@ async def expected_of(process: Process, viewer: str, thread_id: str) -> list[str
 async def test_each_event_is_handed_over_in_order_while_sends_go_on(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
-    writers = [rig.process(has_listeners=True, is_orderly=False) for _ in range(2)]
-    taker = rig.process(has_listeners=True, is_orderly=False)
+    writers = [rig.process(keeps_records=True, is_orderly=False) for _ in range(2)]
+    taker = rig.process(keeps_records=True, is_orderly=False)
     listener = Listener(seed, fails=0.1)
     people = [person() for _ in range(4)]
     threads = [(await start(writers[0].store, *people)).thread.id for _ in range(3)]
@@ -93,7 +93,7 @@ async def test_whoever_dies_while_handing_over_repeats_and_skips_nothing(
 ) -> None:
     """After any of the writes that it makes, one of which takes the record away."""
     for survived in range(20):
-        writer, taker = rig.process(has_listeners=True), rig.process(has_listeners=True)
+        writer, taker = rig.process(keeps_records=True), rig.process(keeps_records=True)
         ada, ben = person(), person()
         thread_id = (await start(writer.store, ada, ben)).thread.id
         await writer.rest()
@@ -107,7 +107,7 @@ async def test_whoever_dies_while_handing_over_repeats_and_skips_nothing(
         with suppress(Unavailable):
             await taker.store.hand_over(first)
         await taker.rest()
-        heir = rig.process(has_listeners=True)
+        heir = rig.process(keeps_records=True)
         await hand_over(heir, second)
 
         expected = await expected_of(heir, ada, thread_id)
@@ -125,7 +125,7 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
 ) -> None:
     """Someone whom the first change concerns cannot be reached, and the second does not concern
     them. Another thread does not wait."""
-    writer = rig.process(has_listeners=True)
+    writer = rig.process(keeps_records=True)
     ada, ben, cleo = person(), person(), person()
     thread_id = (await start(writer.store, ada, ben, cleo)).thread.id
     other_id = (await start(writer.store, ada, ben)).thread.id
@@ -133,13 +133,13 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
     await hand_over(writer, listener)
     before = listener.first_times(thread_id)
 
-    dying = rig.process(has_listeners=True)
+    dying = rig.process(keeps_records=True)
     dying.line.meet = dying_after(1)
     await dying.store.remove_participant(None, thread_id, cleo)
     last = await say(writer.store, thread_id, ada, "is she gone?")
     other = await say(writer.store, other_id, ada, "hello")
 
-    taker = rig.process(has_listeners=True)
+    taker = rig.process(keeps_records=True)
     taker.line.meet = unable_to_reach(cleo)
     await hand_over(taker, listener, looks=4)
     assert listener.first_times(thread_id) == before
@@ -157,7 +157,7 @@ async def test_an_event_that_was_overlooked_comes_before_those_after_it(
 ) -> None:
     """A look along the outbox can pass a place just before something is put there, and find what
     was put behind it later."""
-    writer, taker = rig.process(has_listeners=True), rig.process(has_listeners=True)
+    writer, taker = rig.process(keeps_records=True), rig.process(keeps_records=True)
     ada, ben = person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
     await say(writer.store, thread_id, ada, "second")
@@ -174,10 +174,10 @@ async def test_a_record_that_waits_for_its_listener_is_settled_once(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
     """With listeners away for long, looking after what lies there must not cost more and more."""
-    writer, sweeper = rig.process(has_listeners=True), rig.process(has_listeners=True)
+    writer, sweeper = rig.process(keeps_records=True), rig.process(keeps_records=True)
     ada, ben = person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
-    dying = rig.process(has_listeners=True)
+    dying = rig.process(keeps_records=True)
     dying.line.meet = dying_after(1)
     await say(dying.store, thread_id, ada, "half done")
     await writer.rest()
@@ -198,7 +198,7 @@ async def test_what_is_being_added_is_told_with_the_one_it_concerns(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
     """Events of changes other than messages come along in their places."""
-    writer, listener = rig.process(has_listeners=True), Listener(seed)
+    writer, listener = rig.process(keeps_records=True), Listener(seed)
     ada, ben, cleo = person(), person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
     message = await say(writer.store, thread_id, ada, "so")

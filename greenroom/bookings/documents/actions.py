@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from asyncpg import Record
 
 from greenroom.bookings.documents.web_addresses import check_public_address
-from greenroom.bookings.legs import lock_group
+from greenroom.bookings.legs import lock_group, thread_of
 from greenroom.bookings.model import Group
 from greenroom.bookings.proposals import check_title
 from greenroom.bookings.transactions import (
@@ -17,7 +18,13 @@ from greenroom.bookings.transactions import (
     HistoryEntry,
     NewEvent,
 )
-from greenroom.kernel.errors import ActionConflict, ActionInvalidState, InvalidRequest, NotFound
+from greenroom.kernel.errors import (
+    ActionConflict,
+    ActionInvalidState,
+    InvalidRequest,
+    NotFound,
+    ThreadNotFound,
+)
 from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres.pool import Session
 
@@ -115,8 +122,11 @@ class Documents:
         new = _check(new)
 
         async def work(tx: ContractTransaction) -> Document:
-            group = await lock_group(tx, group_id)
-            return await _insert(tx, group, new)
+            thread_id = await thread_of(tx, group_id)
+            if thread_id is not None:
+                with suppress(ThreadNotFound):
+                    await tx.access(thread_id, None)
+            return await _insert(tx, await lock_group(tx, group_id), new)
 
         return await self._transactions.run(work, once)
 

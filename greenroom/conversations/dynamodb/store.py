@@ -45,6 +45,7 @@ from greenroom.conversations.store import (
     Deliver,
     FeedPosition,
     FoundMessage,
+    HandedOver,
     MessagePage,
     Send,
     Sent,
@@ -72,10 +73,12 @@ class DynamoConversations:
         randomness: Randomness,
         limits: Limits,
         wake: Wake,
-        has_listeners: bool = False,
+        keeps_records: bool = True,
     ) -> None:
+        """`keeps_records`: records of changes stay until `hand_over` has delivered their events.
+        Otherwise nobody gets the events."""
         projector = Projector(
-            table, clock=clock, limits=limits, wake=wake, keeps_records=has_listeners
+            table, clock=clock, limits=limits, wake=wake, keeps_records=keeps_records
         )
         self._table = table
         self._clock = clock
@@ -359,7 +362,9 @@ class DynamoConversations:
         return await self._sweeper.settle() + await self.decisions.settle()
 
     @metered
-    async def hand_over(self, deliver: Deliver) -> int:
+    async def hand_over(self, deliver: Deliver) -> HandedOver:
+        """Pass domain events to `deliver`, a bounded number, in order per thread, and delete them
+        when it has returned: each is delivered at least once."""
         return await self._sweeper.hand_over(deliver)
 
     async def prune(self) -> dict[str, int]:

@@ -16,7 +16,6 @@ from greenroom.conversations.postgres.receipts import Receipts
 from greenroom.conversations.postgres.sends import Sends
 from greenroom.conversations.postgres.starts import Starts
 from greenroom.conversations.postgres.transactions import Transactions, Wake
-from greenroom.conversations.postgres.upkeep.outbox import Outbox
 from greenroom.conversations.postgres.upkeep.pruning import Pruning
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
@@ -116,7 +115,6 @@ class PostgresConversations:
         self.heads = feeds.heads
         self.acknowledge = feeds.acknowledge
 
-        self.hand_over = Outbox(transactions, limits=limits).hand_over
         self.prune = Pruning(transactions, limits=limits).prune
 
         self._pool = pool
