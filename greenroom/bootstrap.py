@@ -14,6 +14,7 @@ from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
 from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
+from greenroom.bootstrap_events import event_data, eventbridge_consumer
 from greenroom.bootstrap_files import FileRooms
 from greenroom.bootstrap_webhooks import WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
@@ -72,9 +73,10 @@ from greenroom.webapp.files import BUILT, read_files
 from greenroom.webapp.rest import WebAppRest
 
 TITLE = "Greenroom"
-LEAST_LEDGER_CONNECTIONS = 6
-"""The worker keeps two connections to listen, one while it is the leader and one while it collects
-events. With fewer connections than this, everything else could wait for ever."""
+LEAST_LEDGER_CONNECTIONS = 7
+"""The worker keeps two connections to listen, one while it is the leader, one while it collects
+events and one while it publishes them to EventBridge. With fewer connections than this, everything
+else could wait for ever."""
 
 
 @contextmanager
@@ -152,10 +154,11 @@ class Rooms:
         self.collector = Collector(
             self._ledger_pool, self.events, self.bus, clock=clock, store=kept.hands_over
         )
+        catalogue = load_catalogue(settings.cards)
         self.contract = ContractRooms(
             settings,
             self._ledger_pool,
-            load_catalogue(settings.cards),
+            catalogue,
             kept.thread_updates,
             kept.store,
             people,
@@ -169,6 +172,14 @@ class Rooms:
         viewing.register_place("crd_", self._sees_card)
         self.contract.worker.add(self.files.runner(self._ledger_pool))
         self.contract.worker.add(self.collector)
+        self.event_data = event_data(
+            kept.store, self.contract.transactions, self.files.store, catalogue
+        )
+        publisher = eventbridge_consumer(
+            *(settings, self._ledger_pool, self.events, self.event_data), clock=clock
+        )
+        if publisher is not None:
+            self.contract.worker.add(publisher)
         self.webhooks = WebhookRooms(
             *(settings, webhook_pool, self.events, self.event_data, self.bus),
             clock=clock,

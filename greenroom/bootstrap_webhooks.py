@@ -12,6 +12,7 @@ from greenroom.maintenance import Round
 from greenroom.platform.bus.port import Bus
 from greenroom.platform.http.endpoint import Endpoint
 from greenroom.platform.http_client import HttpClient
+from greenroom.platform.postgres.pool import open_pool
 from greenroom.platform.tokens.verifying import load_or_create_secret
 from greenroom.settings import Settings
 from greenroom.webhooks.actions import Webhooks
@@ -20,7 +21,7 @@ from greenroom.webhooks.rest import WebhooksRest
 from greenroom.webhooks.running import WebhookRunner
 from greenroom.webhooks.sending import FillsData, Sender
 from greenroom.webhooks.signing import Sealer
-from greenroom.webhooks.upkeep import WebhookUpkeep
+from greenroom.webhooks.upkeep import Standing, WebhookUpkeep, standings
 
 
 class WebhookRooms:
@@ -73,3 +74,15 @@ def webhook_sealer(settings: Settings) -> Sealer:
         return Sealer(settings.webhook_key.encode())
     settings.home.mkdir(parents=True, exist_ok=True)
     return Sealer(load_or_create_secret(settings.home / "webhook-key"))
+
+
+async def webhook_standings(settings: Settings, url: str) -> list[Standing]:
+    """How webhooks are, for `greenroom doctor`. Nothing, where there are no tables yet."""
+    limits = settings.limits
+    pool = await open_pool(
+        url, min_size=1, max_size=1, statement_timeout_ms=limits.statement_timeout_ms
+    )
+    try:
+        return await standings(pool, webhook_sealer(settings), limits.webhooks)
+    finally:
+        await pool.close()

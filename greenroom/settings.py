@@ -55,6 +55,14 @@ SETTINGS = (
     ),
     Setting("GREENROOM_S3_ENDPOINT", "Address of S3, or embedded: on this machine; unset: AWS", ""),
     Setting("GREENROOM_S3_REGION", "AWS region of the bucket; unset: from the configuration", ""),
+    Setting("GREENROOM_EVENTBRIDGE_BUS", "Event bus by name or ARN; unset: no EventBridge", ""),
+    Setting("GREENROOM_EVENTBRIDGE_ENDPOINT", "Address of EventBridge; unset: AWS", ""),
+    Setting(
+        "GREENROOM_EVENTBRIDGE_REGION",
+        "AWS region of the bus; unset: from its ARN or the AWS configuration",
+        "",
+    ),
+    Setting("GREENROOM_EVENTBRIDGE_CONTENT", "1: EventBridge gets the texts of people too", "0"),
     Setting("GREENROOM_HOST", "Address that `serve` listens on", "127.0.0.1"),
     Setting("GREENROOM_PORT", "Port that `serve` listens on", "8000"),
     Setting("GREENROOM_WORKERS", "Server processes", "1"),
@@ -144,6 +152,10 @@ class Settings:
     blobs: Path | S3Place | None = None
     s3_endpoint: str | None = None
     s3_region: str | None = None
+    eventbridge_bus: str | None = None
+    eventbridge_endpoint: str | None = None
+    eventbridge_region: str | None = None
+    eventbridge_content: bool = False
     cards: Path | None = None
     payments_url: str | None = None
     payments_secret: str | None = field(default=None, repr=False)
@@ -198,6 +210,16 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         blobs=_blobs(values["GREENROOM_BLOBS"]),
         s3_endpoint=_endpoint("GREENROOM_S3_ENDPOINT", values["GREENROOM_S3_ENDPOINT"]),
         s3_region=_region("GREENROOM_S3_REGION", values["GREENROOM_S3_REGION"]),
+        eventbridge_bus=_event_bus(values["GREENROOM_EVENTBRIDGE_BUS"]),
+        eventbridge_endpoint=_web_address(
+            "GREENROOM_EVENTBRIDGE_ENDPOINT", values["GREENROOM_EVENTBRIDGE_ENDPOINT"]
+        ),
+        eventbridge_region=_region(
+            "GREENROOM_EVENTBRIDGE_REGION", values["GREENROOM_EVENTBRIDGE_REGION"]
+        ),
+        eventbridge_content=_switch(
+            "GREENROOM_EVENTBRIDGE_CONTENT", values["GREENROOM_EVENTBRIDGE_CONTENT"]
+        ),
         cards=_folder("GREENROOM_CARDS", values["GREENROOM_CARDS"]),
         payments_url=_web_address("GREENROOM_PAYMENTS_URL", values["GREENROOM_PAYMENTS_URL"]),
         payments_secret=_payments_secret(values["GREENROOM_PAYMENTS_SECRET"]),
@@ -372,6 +394,16 @@ def _endpoint(name: str, text: str) -> str | None:
             f"{name} takes http://host:port, https://host or embedded; unset it to use AWS."
         )
     return address
+
+
+def _event_bus(text: str) -> str | None:
+    arn = r"arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/"
+    if text and not re.fullmatch(rf"({arn})?[A-Za-z0-9_./-]{{1,256}}", text):
+        raise SettingsError(
+            "GREENROOM_EVENTBRIDGE_BUS takes the name of an event bus, or its ARN such as "
+            f"arn:aws:events:eu-central-1:123456789012:event-bus/marketplace, not {text[:80]!r}."
+        )
+    return text or None
 
 
 def _dynamodb_table(text: str) -> str:

@@ -52,6 +52,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message as the server itself reads it, without the content of a card."""
+
+    message: Message
+    card_id: str | None
+    is_partial: bool
+    """Not every participant sees it: because of a block, or because it was written for some."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartLimit:
     """At most `count` new threads per opener within `window_ms`."""
 
@@ -373,6 +383,16 @@ class ConversationStore(KeepsAnswers, Protocol):
     async def safe_mode_required(self, thread_ids: Sequence[str]) -> frozenset[str]:
         """Those of these threads in which Safe-Mode cannot be switched off. For the server itself:
         nothing is checked."""
+        ...
+
+    async def find_threads(self, thread_ids: Sequence[str]) -> dict[str, Thread]:
+        """Those of these threads that exist. Names and pictures of people can be missing. For the
+        server itself: nothing is checked."""
+        ...
+
+    async def find_messages(self, places: Sequence[tuple[str, str]]) -> dict[str, FoundMessage]:
+        """Those of these messages, given by thread and id, that exist; by their ids. For the server
+        itself: nothing is checked."""
         ...
 
     async def settle(self) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from asyncpg import Pool
@@ -15,8 +16,19 @@ from greenroom.platform.backoff import Backoff
 from greenroom.platform.metrics import BACKGROUND_FAILURES
 from greenroom.platform.postgres.pool import PASSING_FAILURES, Session
 
-Handle = Callable[[Session, Sequence[LoggedEvent]], Awaitable[None]]
-"""Does what a consumer does with a batch of events, in the transaction that moves its cursor."""
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a consumer has come with a batch: its cursor moves to `position`. With a `failure`
+    this is raised after the commit, so that the next attempt comes after a pause."""
+
+    position: int
+    failure: Exception | None = None
+
+
+Handle = Callable[[Session, Sequence[LoggedEvent]], Awaitable[Progress | None]]
+"""Does what a consumer does with a batch of events, in the transaction that moves its cursor. None:
+it is done with all of them."""
 
 BATCH = 500
 LOOK_S = 5.0
@@ -125,9 +137,11 @@ class Consumer:
             if not events:
                 return 0
             self._note_gap(events[0].position - position - 1)
-            await self._handle(conn, events)
-            await advance(conn, self._name, events[-1].position)
-        self._position = events[-1].position
+            progress = await self._handle(conn, events) or Progress(events[-1].position)
+            await advance(conn, self._name, progress.position)
+        self._position = progress.position
+        if progress.failure is not None:
+            raise progress.failure
         return len(events)
 
     async def _add_cursor(self) -> None:

@@ -1,1 +1,1 @@
-"""Webhooks: every event of the log, posted to the marketplace's backend."""
+"""Domain events for other systems: webhooks of the marketplace's backend, and EventBridge."""

@@ -21,7 +21,7 @@ from asyncpg import Pool, Record
 
 from greenroom.events.log import read_event
 from greenroom.events.model import LoggedEvent
-from greenroom.kernel.clock import Clock, rfc3339
+from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
 from greenroom.platform.batching import Batching
@@ -29,6 +29,7 @@ from greenroom.platform.http_client import HttpError, Reply
 from greenroom.platform.metrics import BACKGROUND_FAILURES
 from greenroom.platform.postgres.pool import PASSING_FAILURES, unavailable_on_failure
 from greenroom.webhooks import sql
+from greenroom.webhooks.body import body_of
 from greenroom.webhooks.model import TEST_EVENT, Attempt, judge, next_attempt_ms
 from greenroom.webhooks.outcomes import Outcome, Outcomes
 from greenroom.webhooks.signing import Sealer, SealError, sign
@@ -79,14 +80,14 @@ class Due:
     delivery_id: int
     event_id: str
     type: str
-    at_ms: int
     attempts: int
     event: LoggedEvent | None
+    """None: the log no longer has it."""
     until_s: float
 
     @property
-    def is_lost(self) -> bool:
-        return self.event is None and self.type != TEST_EVENT
+    def is_test(self) -> bool:
+        return self.type == TEST_EVENT
 
 
 class Sender:
@@ -226,7 +227,7 @@ class Sender:
             asked = [
                 (each.delivery_id, each.event)
                 for each in due
-                if each.event is not None and each.include_content == include_content
+                if each.event and not each.is_test and each.include_content == include_content
             ]
             if asked:
                 events = [event for _, event in asked]
@@ -252,7 +253,7 @@ class Sender:
             self._free([due])
 
     async def _attempt(self, due: Due, data: dict[str, Any] | Exception) -> Attempt:
-        if due.is_lost:
+        if due.event is None:
             return Attempt(None, "the event is no longer kept", was_made=False)
         if isinstance(data, Exception):
             return Attempt(None, "the data of the event could not be read", was_made=False)
@@ -260,8 +261,7 @@ class Sender:
             keys = [self._sealer.unseal(due.webhook_id, each) for each in due.sealed]
         except SealError as error:
             return Attempt(None, str(error), was_made=False)
-        event = {"type": due.type, "timestamp": rfc3339(due.at_ms), "data": data}
-        body = msgspec.json.encode(event)
+        body = msgspec.json.encode(body_of(due.event, data))
         at_s = self._clock() // 1000
         headers = {
             "content-type": "application/json",
@@ -286,7 +286,7 @@ class Sender:
     def _outcome(self, due: Due, attempt: Attempt, duration_ms: int) -> Outcome:
         now_ms = self._clock()
         next_ms = None
-        if not attempt.is_success and not due.is_lost and due.type != TEST_EVENT:
+        if not attempt.is_success and due.event is not None and not due.is_test:
             next_ms = next_attempt_ms(
                 now_ms=now_ms,
                 since_ms=due.since_ms,
@@ -322,7 +322,6 @@ class Sender:
 
 
 def _due(row: Record, until_s: float) -> Due:
-    event = None if row["event_id"] is None else read_event(row)
     sealed = (row["secret"], row["previous_secret"])
     return Due(
         webhook_id=row["webhook_id"],
@@ -335,8 +334,29 @@ def _due(row: Record, until_s: float) -> Due:
         delivery_id=row["delivery_id"],
         event_id=row["delivered_id"],
         type=row["delivered_type"],
-        at_ms=row["queued_at"] if event is None else event.at_ms,
         attempts=row["attempts"],
-        event=event,
+        event=_event(row),
         until_s=until_s,
+    )
+
+
+def _event(row: Record) -> LoggedEvent | None:
+    if row["event_id"] is not None:
+        return read_event(row)
+    if row["delivered_type"] != TEST_EVENT:
+        return None
+    return LoggedEvent(
+        position=0,
+        event_id=row["delivered_id"],
+        type=TEST_EVENT,
+        at_ms=row["queued_at"],
+        actor=None,
+        thread_id=None,
+        thread_number=None,
+        message_id=None,
+        group_id=None,
+        leg_id=None,
+        card_id=None,
+        money=None,
+        data=None,
     )

@@ -224,6 +224,7 @@ select (select count(*) from webhook where disabled_at is not null and disabled_
         as waiting
 """
 
+HAS_TABLES = "select to_regclass('webhook') is not null"
 STANDINGS = """
 select webhook_id, disabled_reason, failing_since, secret from webhook order by webhook_id limit $1
 """

@@ -59,6 +59,9 @@ class WebhookUpkeep:
 
 
 async def standings(pool: Pool, sealer: Sealer, limit: int) -> list[Standing]:
+    """Nothing before the tables are made."""
+    if not await pool.fetchval(sql.HAS_TABLES):
+        return []
     rows = await pool.fetch(sql.STANDINGS, limit)
     return [
         Standing(

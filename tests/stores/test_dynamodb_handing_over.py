@@ -147,7 +147,8 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
     taker.line.meet = None
     await hand_over(taker, listener)
     after = listener.first_times(thread_id)[len(before) :]
-    assert len(after) == 2
+    types = [each.partition(" ")[0] for each in after]
+    assert types == ["message.send", "participant.removed", "message.send"]
     assert after[-1] == f"message.send {last.id}"
 
 
@@ -209,7 +210,7 @@ async def test_what_is_being_added_is_told_with_the_one_it_concerns(
     kinds = [each.partition(" ")[0] for each in listener.taken[thread_id]]
     assert kinds == [
         *("thread.create", "message.send", "message.send", "message.edit"),
-        *("message.send", "thread.read", "message.delete"),
+        *("message.send", "participant.added", "thread.read", "message.delete"),
     ]
 
 

@@ -24,6 +24,8 @@ RUN_BY = {
     ("docs/embed.md", "jsx"): "tests/browser/test_snippets.py",
     ("docs/embed.md", "vue"): "tests/browser/test_snippets.py",
     ("docs/errors.md", "json"): "tests/tools/test_errors_page.py",
+    ("docs/eventbridge.md", "json"): "tests/webhooks/test_eventbridge_page.py",
+    ("docs/events.md", "json"): "tests/webhooks/test_catalogue.py",
     ("docs/files.md", "sh"): "tests/files/test_page.py",
     ("docs/install.md", "sh"): "tests/tools/test_operator_pages.py",
     ("docs/operations.md", "sh"): "tests/tools/test_operator_pages.py",

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import time
+from typing import Any
 
 import asyncpg
 import pytest
 
 from greenroom.kernel.errors import ActionInvalidState, NotFound
+from greenroom.platform.http_client import Reply
 from greenroom.webhooks.actions import Changes
 from greenroom.webhooks.model import DAY_MS, HOUR_MS, Attempt, next_attempt_ms
 from greenroom.webhooks.signing import Sealer
@@ -335,14 +337,14 @@ async def test_one_webhook_has_only_its_share_of_posts(pool: asyncpg.Pool) -> No
     at_once = most = 0
 
     class Slow(Receiver):
-        async def send(self, method: str, url: str, **more: object) -> object:  # type: ignore[override]
+        async def send(self, method: str, url: str, **more: Any) -> Reply:
             nonlocal at_once, most
             if url.startswith("https://slow."):
                 at_once += 1
                 most = max(most, at_once)
                 await gate.wait()
                 at_once -= 1
-            return await super().send(method, url, **more)  # type: ignore[arg-type]
+            return await super().send(method, url, **more)
 
     slow = Slow()
     for n in range(20):

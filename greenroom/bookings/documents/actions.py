@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from asyncpg import Record
 
@@ -136,7 +136,7 @@ class Documents:
             row = await snapshot.conn.fetchrow(DOCUMENT_FOR, document_id, viewer)
             if row is None:
                 raise NotFound
-            return _read(row, await snapshot.conn.fetch(SIGNERS, document_id))
+            return read_document(row, _signers(await snapshot.conn.fetch(SIGNERS, document_id)))
 
 
 def _check(new: NewDocument) -> NewDocument:
@@ -199,10 +199,15 @@ async def _load(conn: Session, statement: str, document_id: str) -> Document:
     row = await conn.fetchrow(statement, document_id)
     if row is None:
         raise NotFound
-    return _read(row, await conn.fetch(SIGNERS, document_id))
+    return read_document(row, _signers(await conn.fetch(SIGNERS, document_id)))
 
 
-def _read(row: Record, signers: list[Record]) -> Document:
+def _signers(rows: list[Record]) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in rows]
+
+
+def read_document(row: Record, signers: Sequence[tuple[Any, ...]]) -> Document:
+    """`signers` are rows of user, state, hash and time, in order."""
     return Document(
         row["document_id"],
         row["group_id"],
@@ -212,7 +217,7 @@ def _read(row: Record, signers: list[Record]) -> Document:
         row["bytes"],
         row["sha256"],
         row["state"],
-        tuple(Signer(*signer.values()) for signer in signers),
+        tuple(Signer(*signer) for signer in signers),
         row["created_at"],
         row["updated_at"],
     )

@@ -19,7 +19,7 @@ from greenroom.conversations.dynamodb.changes.starts import Starts
 from greenroom.conversations.dynamodb.changes.sweeper import Sweeper
 from greenroom.conversations.dynamodb.changes.threads import Threads
 from greenroom.conversations.dynamodb.items.cards import with_cards
-from greenroom.conversations.dynamodb.items.keys import job_key, thread_key
+from greenroom.conversations.dynamodb.items.keys import job_key, message_key, thread_key
 from greenroom.conversations.dynamodb.items.rows import message_from
 from greenroom.conversations.dynamodb.items.threads import state_from
 from greenroom.conversations.dynamodb.reads.feeds import FeedReads
@@ -44,6 +44,7 @@ from greenroom.conversations.store import (
     Conversation,
     Deliver,
     FeedPosition,
+    FoundMessage,
     HandedOver,
     MessagePage,
     Send,
@@ -162,6 +163,21 @@ class DynamoConversations:
             return None
         [message] = await with_cards(self._table, [message_from(item)])
         return message
+
+    @metered
+    async def find_threads(self, thread_ids: Sequence[str]) -> dict[str, Thread]:
+        items = await self._table.get_many([thread_key(each) for each in thread_ids])
+        states = map(state_from, items.values())
+        return {state.id: self._threads.for_server(state) for state in states}
+
+    @metered
+    async def find_messages(self, places: Sequence[tuple[str, str]]) -> dict[str, FoundMessage]:
+        keys = [key for place in places if (key := message_key(*place)) is not None]
+        found = {}
+        for item in (await self._table.get_many(keys)).values():
+            message = message_from(item)
+            found[message.id] = FoundMessage(message, item.get("cardId"), "visibleTo" in item)
+        return found
 
     @metered
     async def inbox(

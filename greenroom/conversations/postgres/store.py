@@ -49,6 +49,8 @@ class PostgresConversations:
         self.thread = reads.thread
         self.messages = reads.messages
         self.message = reads.message
+        self.find_threads = reads.find_threads
+        self.find_messages = reads.find_messages
         self.ping = reads.ping
 
         sends = Sends(
