@@ -23,6 +23,8 @@ from greenroom.webhooks.sending import FillsData, Sender
 from greenroom.webhooks.signing import Sealer
 from greenroom.webhooks.upkeep import Standing, WebhookUpkeep, standings
 
+KEY_FILE = "webhook-key"
+
 
 class WebhookRooms:
     """Webhooks, wired together."""
@@ -73,16 +75,18 @@ def webhook_sealer(settings: Settings) -> Sealer:
     if settings.webhook_key is not None:
         return Sealer(settings.webhook_key.encode())
     settings.home.mkdir(parents=True, exist_ok=True)
-    return Sealer(load_or_create_secret(settings.home / "webhook-key"))
+    return Sealer(load_or_create_secret(settings.home / KEY_FILE))
 
 
 async def webhook_standings(settings: Settings, url: str) -> list[Standing]:
-    """How webhooks are, for `greenroom doctor`. Nothing, where there are no tables yet."""
+    """How webhooks are, for `greenroom doctor`, which makes no key."""
     limits = settings.limits
+    has_key = settings.webhook_key is not None or (settings.home / KEY_FILE).exists()
+    sealer = webhook_sealer(settings) if has_key else None
     pool = await open_pool(
         url, min_size=1, max_size=1, statement_timeout_ms=limits.statement_timeout_ms
     )
     try:
-        return await standings(pool, webhook_sealer(settings), limits.webhooks)
+        return await standings(pool, sealer, limits.webhooks)
     finally:
         await pool.close()
