@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from datetime import datetime
+from typing import cast
 
 import uvloop
 
@@ -23,8 +24,7 @@ class Receiver(asyncio.Protocol):
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data

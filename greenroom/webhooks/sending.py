@@ -35,7 +35,7 @@ from greenroom.webhooks.outcomes import Outcome, Outcomes
 from greenroom.webhooks.signing import Sealer, SealError, sign
 
 POLL_S = 5.0
-HELD_MARGIN_S = 10.0
+HELD_MARGIN_S = 4.0
 """A lane is held for the time of a request and this much more. A request is begun only while half
 of it is left, so that it ends before somebody else may take the lane."""
 PUT_BACK_MS = 2_000
