@@ -36,6 +36,7 @@ from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.conversations.upkeep import ConversationUpkeep
 from greenroom.events.collector import OUTBOX_TOPIC, Collector, HandsOver
 from greenroom.events.log import EventLog
+from greenroom.events.upkeep import EventUpkeep
 from greenroom.files.media.process import MediaRunner
 from greenroom.files.postgres.card_uses import PostgresCardFiles
 from greenroom.kernel.clock import Clock, system_clock
@@ -151,6 +152,7 @@ class Rooms:
         )
         viewing = self.files.files.viewing
         self.events = EventLog(self._ledger_pool, self.bus)
+        self.event_upkeep = EventUpkeep(self._ledger_pool)
         self.collector = Collector(
             self._ledger_pool, self.events, self.bus, clock=clock, store=kept.hands_over
         )

@@ -153,6 +153,14 @@ def _add_work(commands: Any) -> None:
     which.add_argument("--id", help="as listed: a number, or subject/name of a timer")
     which.add_argument("--all", action="store_true", help="everything that is listed")
 
+    events = _add_group(commands, "events", "the log of what has happened")
+    text = "list the latest events, or the first since a time"
+    option = _add(events, "list", "events.list_events", text, as_json=True).add_argument
+    option("--thread", metavar="ID", help="only events of this thread, from its first kept one")
+    option("--since", metavar="TIME", help="only events logged since, 2026-01-31T12:00:00Z")
+    option("--type", help="only events of this type, such as message.send")
+    option("--limit", type=_whole(1, 10_000), default=100, help="how many at most (100)")
+
     payments = _add_group(commands, "payments", "refunds, releases and payouts that failed")
     _add(payments, "list", "payments.list_payments", "list them", as_json=True)
     retry = _add(payments, "retry", "payments.retry_payments", "try them again", as_json=True)

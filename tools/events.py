@@ -14,7 +14,7 @@ HEAD = """\
 # Events
 
 What happens in Greenroom is an event: a message was written, a booking was confirmed, money moved.
-Your backend gets events as [webhooks](webhooks.md) or from [EventBridge](eventbridge.md). Both
+Your backend gets events as webhooks or from [EventBridge](eventbridge.md). Both
 deliver the same body:
 
 | field | what it has |
@@ -38,7 +38,7 @@ the last text. What the event itself recorded is in `details` and `amount`.
   backend only named when it promoted a thread is none of this server's and looks the same.
 - `{"id": …, "restricted": true}`: not every participant of the thread sees it, for example because
   one has blocked another. Nothing more is said about it.
-- `{"id": …, "truncated": true}`: the event was too large for EventBridge.
+- `{"id": …, "truncated": true}`: the event was too large for EventBridge, or could not be read.
 - Names of people, receipts of delivery and names of files are never in an event. Text that people
   wrote (marked *content* below) is only in it if content was asked for.
 - New fields and new types of events can come with any version: ignore what you do not know.

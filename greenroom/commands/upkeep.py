@@ -53,6 +53,7 @@ def check(args: argparse.Namespace, settings: Settings) -> int:
                 rooms.upkeep.check(repair=args.repair, progress=progress),
                 rooms.contract.upkeep.check(),
                 rooms.files.upkeep.check(repair=args.repair),
+                rooms.event_upkeep.check(),
             ):
                 async with aclosing(faults):
                     async for fault in faults:

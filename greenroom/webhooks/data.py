@@ -4,7 +4,7 @@ An event keeps ids and codes only. So what was deleted or erased since is not de
 and what the event is about is as it is now, which can be newer than the event.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from greenroom.bookings.finding import (
     find_payments,
     find_refunds,
 )
-from greenroom.bookings.model import Group, Payment
+from greenroom.bookings.model import Group, Leg, Payment
 from greenroom.bookings.transactions import ContractTransactions
 from greenroom.cards.model import Card
 from greenroom.cards.rows import find_cards
@@ -30,7 +30,7 @@ from greenroom.events.model import LoggedEvent
 from greenroom.files.model import File
 from greenroom.files.store import FileStore
 from greenroom.webhooks import nouns
-from greenroom.webhooks.nouns import Json, gone, restricted
+from greenroom.webhooks.nouns import Json, Noun, gone, restricted
 
 LIFTED = {
     "payment_id": "payment",
@@ -114,37 +114,27 @@ class EventData:
             found.manifests = await find_manifests(conn, _ids(events, "manifest_id"))
 
     def _data(self, event: LoggedEvent, found: _Found, include_content: bool) -> Json:
-        data: Json = {
-            "event_id": event.event_id,
-            "actor": event.actor,
-            "thread_number": event.thread_number,
+        makers: dict[str, tuple[Mapping[str, Any], Noun]] = {
+            "thread": (found.threads, nouns.thread_noun),
+            "message": (found.messages, nouns.message_noun),
+            "card": (found.cards, self._card_noun(found)),
+            "booking": (found.groups, nouns.booking_noun),
+            "leg": (_legs_of(event, found), nouns.leg_noun),
+            "payment": (found.payments, nouns.payment_noun),
+            "refund": (found.refunds, nouns.refund_noun),
+            "amendment": (found.amendments, nouns.amendment_noun),
+            "document": (found.documents, nouns.document_noun),
+            "manifest": (found.manifests, nouns.manifest_noun),
+            "file": (found.files, nouns.file_noun),
         }
-
-        def fill(name: str, thing_id: str | None, things: Mapping[str, Any], noun: Any) -> None:
-            if thing_id is not None:
-                thing = things.get(thing_id)
-                data[name] = gone(thing_id) if thing is None else noun(thing, include_content)
-
-        fill("thread", event.thread_id, found.threads, nouns.thread_noun)
-        fill("message", event.message_id, found.messages, nouns.message_noun)
-        fill("card", event.card_id, found.cards, self._card_noun(found))
-        fill("booking", event.group_id, found.groups, nouns.booking_noun)
-        if event.leg_id is not None:
-            data["leg"] = _leg(event, found, include_content)
-        given = event.data or {}
-        fill("payment", given.get("payment_id"), found.payments, nouns.payment_noun)
-        fill("refund", _refund_id(given, found), found.refunds, nouns.refund_noun)
-        fill("amendment", given.get("amendment_id"), found.amendments, nouns.amendment_noun)
-        fill("document", given.get("document_id"), found.documents, nouns.document_noun)
-        fill("manifest", given.get("manifest_id"), found.manifests, nouns.manifest_noun)
-        fill("file", given.get("file_id"), found.files, nouns.file_noun)
-        if event.money is not None:
-            data["amount"] = nouns.amount_noun(event.money)
-        if details := {name: value for name, value in given.items() if name not in LIFTED}:
-            data["details"] = details
+        data = _recorded(event)
+        for name, thing_id in _things_of(event, found):
+            things, noun = makers[name]
+            thing = things.get(thing_id)
+            data[name] = gone(thing_id) if thing is None else noun(thing, include_content)
         return data
 
-    def _card_noun(self, found: _Found) -> Callable[[Card, bool], Json]:
+    def _card_noun(self, found: _Found) -> Noun:
         def noun(card: Card, include_content: bool) -> Json:
             message = found.messages.get(card.message_id or "")
             if message is not None and message.is_partial:
@@ -156,20 +146,51 @@ class EventData:
         return noun
 
 
-def _leg(event: LoggedEvent, found: _Found, include_content: bool) -> Json:
+def refer(event: LoggedEvent) -> Json:
+    """The data of an event with nothing but the ids of what it is about."""
+    data = _recorded(event)
+    for name, thing_id in _things_of(event, _Found()):
+        data[name] = {"id": thing_id, "truncated": True}
+    return {**data, "truncated": True}
+
+
+def _recorded(event: LoggedEvent) -> Json:
+    """What the event itself has recorded, which stays as it was."""
+    data: Json = {
+        "event_id": event.event_id,
+        "actor": event.actor,
+        "thread_number": event.thread_number,
+    }
+    if event.money is not None:
+        data["amount"] = nouns.amount_noun(event.money)
+    given = event.data or {}
+    if details := {name: value for name, value in given.items() if name not in LIFTED}:
+        data["details"] = details
+    return data
+
+
+def _things_of(event: LoggedEvent, found: _Found) -> Iterator[tuple[str, str]]:
+    """The names and ids of what the event is about."""
+    given = event.data or {}
+    ids = {
+        "thread": event.thread_id,
+        "message": event.message_id,
+        "card": event.card_id,
+        "booking": event.group_id,
+        "leg": event.leg_id,
+        **{LIFTED[name]: given.get(name) for name in LIFTED},
+    }
+    payment = found.payments.get(ids["payment"] or "")
+    if payment is not None:
+        ids["refund"] = payment.refund_id
+    for name, thing_id in ids.items():
+        if thing_id is not None:
+            yield name, thing_id
+
+
+def _legs_of(event: LoggedEvent, found: _Found) -> Mapping[str, tuple[Leg, str]]:
     group = found.groups.get(event.group_id or "")
-    legs = () if group is None else group.legs
-    leg = next((each for each in legs if each.leg_id == event.leg_id), None)
-    if group is None or leg is None:
-        return gone(event.leg_id or "")
-    return nouns.leg_noun(leg, group.currency, include_content)
-
-
-def _refund_id(given: Mapping[str, Any], found: _Found) -> str | None:
-    """The refund that the event names, or that its payment is a part of."""
-    payment = found.payments.get(given.get("payment_id", ""))
-    refund_id: str | None = given.get("refund_id")
-    return refund_id if payment is None else payment.refund_id
+    return {} if group is None else {leg.leg_id: (leg, group.currency) for leg in group.legs}
 
 
 def _ids(events: Sequence[LoggedEvent], name: str) -> list[str]:

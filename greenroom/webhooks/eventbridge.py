@@ -6,6 +6,7 @@ were taken. Events behind the cursor's next one that were taken too are remember
 after a crash they are published again, under the same id.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -13,11 +14,11 @@ import msgspec
 
 from greenroom.events.consumers import Progress
 from greenroom.events.model import LoggedEvent
-from greenroom.kernel.errors import Unavailable
+from greenroom.kernel.errors import Unavailable, Unreadable
 from greenroom.platform.aws.eventbridge import BYTES_PER_REQUEST, ENTRIES_PER_REQUEST, Entry
 from greenroom.platform.postgres.pool import Session
 from greenroom.webhooks.body import body_of
-from greenroom.webhooks.data import EventData
+from greenroom.webhooks.data import refer
 
 CONSUMER = "eventbridge"
 SOURCE = "greenroom"
@@ -25,9 +26,20 @@ WINDOW = 100
 """How many events behind the cursor are looked at: as many can overtake one that is not taken."""
 
 
+log = logging.getLogger(__name__)
+
+
 class PutsEvents(Protocol):
     async def put(self, entries: Sequence[Entry]) -> list[str | None]:
         """See `EventBridge.put`."""
+        ...
+
+
+class FillsData(Protocol):
+    async def fill(
+        self, events: Sequence[LoggedEvent], *, include_content: bool
+    ) -> list[dict[str, Any]]:
+        """See `EventData.fill`."""
         ...
 
 
@@ -37,7 +49,7 @@ class EventBridgePublisher:
     def __init__(
         self,
         bus: PutsEvents,
-        data: EventData,
+        data: FillsData,
         *,
         include_content: bool,
         request_bytes: int = BYTES_PER_REQUEST,
@@ -50,18 +62,23 @@ class EventBridgePublisher:
         """Positions behind the cursor that were taken."""
         self._held: set[str] = set()
         """Threads of events that were not taken in this pass over the window."""
+        self._start = 0
+        """The cursor when events were published last."""
 
     async def publish(self, _conn: Session, events: Sequence[LoggedEvent]) -> Progress:
         """One request, with the next event of each of several threads."""
         start = events[0].position - 1
-        self._taken = {each for each in self._taken if each in range(start, start + WINDOW + 1)}
-        chosen = self._choose(events)
-        failure: Exception | None = None
-        if chosen:
+        if start < self._start:
+            # Somebody has set the cursor back, to have events published again.
+            self._taken.clear()
+        self._start = start
+        self._taken = {position for position in self._taken if position > start}
+        failure: Unavailable | None = None
+        if chosen := self._choose(events):
             failure = await self._put(chosen)
         elif self._held:
+            failure = Unavailable("EventBridge has not taken all events.")
             self._held.clear()
-            failure = Unavailable("EventBridge did not take all events.")
         return Progress(self._reached(start, events), failure)
 
     def _choose(self, events: Sequence[LoggedEvent]) -> list[LoggedEvent]:
@@ -75,19 +92,24 @@ class EventBridgePublisher:
                 break
         return list(chosen.values())
 
-    async def _put(self, events: Sequence[LoggedEvent]) -> Exception | None:
+    async def _put(self, events: Sequence[LoggedEvent]) -> Unavailable | None:
         """Publish these, or the first of them if they are too large for one request."""
         entries = list(self._fitting(await self._entries(events)))
-        errors = await self._bus.put(entries)
+        try:
+            errors = await self._bus.put(entries)
+        except Unavailable as failure:
+            log.warning("EventBridge takes no events just now", extra={"code": str(failure)})
+            raise
         for event, error in zip(events, errors, strict=False):
             if error is None:
                 self._taken.add(event.position)
             else:
+                log.warning("EventBridge did not take an event", extra={"code": error})
                 self._held.add(event.thread_id or event.event_id)
-        if all(error is not None for error in errors):
-            self._held.clear()
-            return Unavailable(f"EventBridge took no event: {errors[0]}")
-        return None
+        if None in errors:
+            return None
+        self._held.clear()
+        return Unavailable("EventBridge has taken no event.")
 
     def _fitting(self, entries: Sequence[Entry]) -> Iterator[Entry]:
         """The first entries, as many as one request takes; at least one."""
@@ -108,8 +130,19 @@ class EventBridgePublisher:
         return reached
 
     async def _entries(self, events: Sequence[LoggedEvent]) -> list[Entry]:
-        filled = await self._data.fill(events, include_content=self._include_content)
+        filled = await self._fill(events)
         return [await self._entry(event, data) for event, data in zip(events, filled, strict=True)]
+
+    async def _fill(self, events: Sequence[LoggedEvent]) -> list[dict[str, Any]]:
+        """An event whose things cannot be read is published with their ids, so that it does not
+        hold up the others."""
+        try:
+            return await self._data.fill(events, include_content=self._include_content)
+        except Unreadable:
+            if len(events) > 1:
+                return [data for event in events for data in await self._fill([event])]
+            log.exception("an event is published with ids alone", extra={"event": events[0].type})
+            return [refer(events[0])]
 
     async def _entry(self, event: LoggedEvent, data: dict[str, Any]) -> Entry:
         """With as much of the data as fits: without texts if they are too long, and with nothing
@@ -118,23 +151,9 @@ class EventBridgePublisher:
         if entry.size > self._request_bytes and self._include_content:
             [data] = await self._data.fill([event], include_content=False)
             entry = _entry_of(event, {**data, "truncated": True})
-        if entry.size > self._request_bytes:
-            entry = _entry_of(event, {**_ids_of(data), "truncated": True})
-        return entry
+        return entry if entry.size <= self._request_bytes else _entry_of(event, refer(event))
 
 
 def _entry_of(event: LoggedEvent, data: dict[str, Any]) -> Entry:
     detail = msgspec.json.encode(body_of(event, data)).decode()
     return Entry(SOURCE, event.type, detail, event.at_ms)
-
-
-def _ids_of(data: dict[str, Any]) -> dict[str, Any]:
-    """Everything that has an id becomes a reference; the rest is small and stays."""
-    return {
-        name: {"id": value["id"], "truncated": True} if _is_thing(value) else value
-        for name, value in data.items()
-    }
-
-
-def _is_thing(value: object) -> bool:
-    return isinstance(value, dict) and "id" in value

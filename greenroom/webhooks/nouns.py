@@ -19,6 +19,7 @@ from greenroom.kernel.money import Money
 
 Json = dict[str, Any]
 Noun = Callable[[Any, bool], Json]
+"""Makes the JSON of a thing, the second argument being `include_content`."""
 
 
 def gone(thing_id: str) -> Json:
@@ -116,13 +117,14 @@ def booking_noun(group: Group, include_content: bool) -> Json:
         "thread_id": group.thread_id,
         "total": _cents(group.total_cents, group.currency),
         "failure_code": group.failure_code,
-        "legs": [leg_noun(leg, group.currency, include_content) for leg in group.legs],
+        "legs": [leg_noun((leg, group.currency), include_content) for leg in group.legs],
         "created_at": rfc3339(group.created_at_ms),
         "updated_at": rfc3339(group.updated_at_ms),
     }
 
 
-def leg_noun(leg: Leg, currency: str, include_content: bool) -> Json:
+def leg_noun(leg_and_currency: tuple[Leg, str], include_content: bool) -> Json:
+    leg, currency = leg_and_currency
     noun: Json = {
         "id": leg.leg_id,
         "booking_id": leg.group_id,

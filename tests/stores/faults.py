@@ -81,7 +81,7 @@ class FaultRig:
         self.limits = limits
         self._access = access
         self._table_name = table_name
-        self._pool = pool
+        self.pool = pool
         self._randomness = randomness
         self._stack = AsyncExitStack()
 
@@ -100,7 +100,7 @@ class FaultRig:
         store = DynamoConversations(
             table,
             _nameless,
-            PostgresDecisions(self._pool, clock=self.clock, randomness=self._randomness),
+            PostgresDecisions(self.pool, clock=self.clock, randomness=self._randomness),
             clock=self.clock,
             randomness=self._randomness,
             limits=self.limits,

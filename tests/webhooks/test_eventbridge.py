@@ -13,7 +13,8 @@ from aiohttp import web
 
 from greenroom.bootstrap import Rooms
 from greenroom.events.consumers import Consumer
-from greenroom.kernel.errors import Unavailable
+from greenroom.events.model import LoggedEvent
+from greenroom.kernel.errors import Unavailable, Unreadable
 from greenroom.platform.aws.eventbridge import (
     Entry,
     EventBridge,
@@ -22,6 +23,7 @@ from greenroom.platform.aws.eventbridge import (
 )
 from greenroom.platform.aws.signing import FixedKeys
 from greenroom.settings import Settings
+from greenroom.webhooks.data import EventData
 from greenroom.webhooks.eventbridge import CONSUMER, WINDOW, EventBridgePublisher, PutsEvents
 from tests.support.api import Api, Person
 from tests.support.clock import FakeClock
@@ -30,6 +32,7 @@ from tests.webhooks.logged import collect
 from tests.webhooks.schemas import validator
 
 FORGET = "delete from event_cursor where consumer = $1"
+SET_CURSOR = "update event_cursor set position = $2 where consumer = $1"
 CURSOR = "select position from event_cursor where consumer = $1"
 
 
@@ -191,9 +194,7 @@ async def test_what_is_too_large_comes_without_texts_and_then_with_ids_alone(
         consumer = publishing.new_consumer(include_content=True, request_bytes=request_bytes)
         await publishing.insist(consumer)
         seen.append(publishing.bus.taken[-1])
-        await publishing.pool.execute(
-            "update event_cursor set position = $2 where consumer = $1", CONSUMER, before
-        )
+        await publishing.pool.execute(SET_CURSOR, CONSUMER, before)
     whole, without_text, ids = seen
     assert whole["data"]["message"]["body"] == "x" * 1900
     assert "truncated" not in whole["data"]
@@ -245,6 +246,56 @@ async def test_after_a_kill_events_come_again_under_the_same_ids(
     assert set(publishing.bus.event_ids) == set(expected)
     assert len(publishing.bus.event_ids) > len(expected), "some came twice"
     assert all(publishing.in_order(each) == list(range(1, 6)) for each in threads)
+
+
+async def test_events_are_published_again_if_the_cursor_is_set_back(
+    publishing: Publishing, api: Api
+) -> None:
+    ann, bob = await api.people("ann", "bob")
+    await write(ann, bob)
+    expected = await publishing.expected()
+    position = await publishing.pool.fetchval(CURSOR, CONSUMER)
+    for _ in range(2):
+        await publishing.consumer.drain()
+        await publishing.pool.execute(SET_CURSOR, CONSUMER, position)
+    assert sorted(publishing.bus.event_ids) == sorted([*expected, *expected])
+
+
+class PartlyUnreadable:
+    """Data of which one thread's cannot be read."""
+
+    def __init__(self, data: EventData, thread_id: str) -> None:
+        self._data = data
+        self._thread_id = thread_id
+
+    async def fill(self, events: Sequence[LoggedEvent], *, include_content: bool) -> list[Json]:
+        if any(each.thread_id == self._thread_id for each in events):
+            raise Unreadable
+        return await self._data.fill(events, include_content=include_content)
+
+
+async def test_an_event_that_cannot_be_read_comes_with_ids_alone(
+    publishing: Publishing, api: Api
+) -> None:
+    ann, bob = await api.people("ann", "bob")
+    broken, whole = await write(ann, bob, threads=2, messages=1)
+    publisher = EventBridgePublisher(
+        publishing.client,
+        PartlyUnreadable(publishing.rooms.event_data, broken),
+        include_content=False,
+    )
+    consumer = Consumer(
+        publishing.pool, publishing.rooms.events, CONSUMER, publisher.publish, batch=WINDOW
+    )
+    expected = await publishing.expected()
+    await consumer.drain()
+    assert sorted(publishing.bus.event_ids) == sorted(expected)
+    for each in publishing.bus.taken:
+        data = each["data"]
+        assert validator(each["type"]).is_valid(each)
+        is_bare = data["thread"] == {"id": data["thread"]["id"], "truncated": True}
+        assert is_bare == (data["thread"]["id"] == broken)
+    assert publishing.in_order(whole) == publishing.in_order(broken) == [1, 2, 3]
 
 
 async def test_a_bus_that_refuses_everything_is_named(publishing: Publishing) -> None:
