@@ -27,7 +27,7 @@ QUICK := tests/accounts tests/cards tests/conversations/test_*.py tests/panel te
 # Modules are compiled once, whatever the shell says: tests start the product hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup web run test quick test-clock check format types limits errors browser screenshots lighthouse bench bench-peers torture lock clean
+.PHONY: help setup web run test quick test-clock check format types limits errors events browser screenshots lighthouse bench bench-peers torture lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -102,6 +102,9 @@ limits: setup ## Write docs/limits.md anew
 
 errors: setup ## Write docs/errors.md anew
 	@$(BIN)/python -m tools.errors
+
+events: setup ## Write docs/events.md anew
+	@$(BIN)/python -m tools.events
 
 browser: setup ## See to it that there is a Chromium for the tests
 	@$(BIN)/python -m tools.chromium

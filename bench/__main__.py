@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import browser, dynamodb, fill, limits, load, media, realtime, uploads
+from bench import browser, dynamodb, fill, limits, load, media, realtime, uploads, webhooks
 from bench import cards as bench_cards
 from bench.bulk import bulk
 from bench.files import files
@@ -46,7 +46,17 @@ FULL = Scale(sends=60_000, batches=800, pgbench_s=10, messages=1_000_000, pages=
 QUICK = Scale(sends=6_000, batches=100, pgbench_s=2, messages=50_000, pages=300, actions=1000)
 
 
-PARTS = ("store", "cards", "files", "realtime", "dynamodb", "uploads", "media", "browser")
+PARTS = (
+    "store",
+    "cards",
+    "files",
+    "realtime",
+    "dynamodb",
+    "uploads",
+    "media",
+    "webhooks",
+    "browser",
+)
 
 
 def main() -> int:
@@ -107,6 +117,7 @@ def _measures(*, is_quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
         "dynamodb": on_dynamodb,
         "uploads": lambda: uploads.measure(uploads.QUICK if is_quick else uploads.FULL),
         "media": lambda: media.measure(media.QUICK if is_quick else media.FULL),
+        "webhooks": lambda: webhooks.measure(webhooks.QUICK if is_quick else webhooks.FULL),
         "browser": in_browser,
     }
 

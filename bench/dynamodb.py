@@ -97,6 +97,7 @@ class Engine:
             randomness=system_randomness,
             limits=UNLIMITED,
             wake=_nobody,
+            keeps_records=False,
         )
 
     def recording(self) -> "tuple[DynamoConversations, Recorder]":

@@ -12,10 +12,11 @@ from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
-from greenroom.bookings.events import DeliverContract
 from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
+from greenroom.bootstrap_events import event_data, eventbridge_consumer
 from greenroom.bootstrap_files import FileRooms
+from greenroom.bootstrap_webhooks import WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
 from greenroom.conversations.dynamodb.store import DynamoConversations
@@ -30,9 +31,12 @@ from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdate
 from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
 from greenroom.conversations.rest.inbox import InboxRest
 from greenroom.conversations.rest.threads import ConversationsRest
-from greenroom.conversations.store import ConversationStore, Deliver, DomainEvent
+from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.conversations.upkeep import ConversationUpkeep
+from greenroom.events.collector import OUTBOX_TOPIC, Collector, HandsOver
+from greenroom.events.log import EventLog
+from greenroom.events.upkeep import EventUpkeep
 from greenroom.files.media.process import MediaRunner
 from greenroom.files.postgres.card_uses import PostgresCardFiles
 from greenroom.kernel.clock import Clock, system_clock
@@ -70,9 +74,10 @@ from greenroom.webapp.files import BUILT, read_files
 from greenroom.webapp.rest import WebAppRest
 
 TITLE = "Greenroom"
-LEAST_LEDGER_CONNECTIONS = 5
-"""The worker keeps two connections to listen and one while it is the leader. With fewer connections
-than this, everything else could wait for ever."""
+LEAST_LEDGER_CONNECTIONS = 7
+"""The worker keeps two connections to listen, one while it is the leader, one while it collects
+events and one while it publishes them to EventBridge. With fewer connections than this, everything
+else could wait for ever."""
 
 
 @contextmanager
@@ -113,18 +118,13 @@ class Rooms:
         *,
         clock: Clock = system_clock,
         randomness: Randomness = system_randomness,
-        listeners: Sequence[Deliver] = (),
-        contract_listeners: Sequence[DeliverContract] = (),
         media: MediaRunner | None = None,
     ) -> None:
-        """`listeners` get all domain events of threads, and `contract_listeners` those of bookings,
-        payments and cards; each at least once and in order. `media` is there instead of the media
-        process."""
+        """`media` is there instead of the media process."""
         limits = settings.limits
         self.settings = settings
         self.clock = clock
         self._database_url = database_url
-        self._listeners = listeners
         self.bus: Bus = _bus(settings, database_url)
 
         def wake(user_ids: Iterable[str]) -> None:
@@ -132,8 +132,7 @@ class Rooms:
 
         pool = _pool(settings, database_url, limits.read_connections)
         people = PostgresAccountStore(pool)
-        has_listeners = bool(listeners)
-        parts = Parts(settings, database_url, pool, clock, randomness, wake, has_listeners)
+        parts = Parts(settings, database_url, pool, clock, randomness, wake)
         if settings.conversations == "dynamodb":
             kept = _on_dynamodb(parts, people)
         else:
@@ -143,7 +142,8 @@ class Rooms:
         connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
         self._ledger_pool = _pool(settings, database_url, connections)
         file_pool = _pool(settings, database_url, limits.file_connections, PINNED_PLANS)
-        self._pools = (*kept.pools, self._ledger_pool, file_pool)
+        webhook_pool = _pool(settings, database_url, limits.webhook_connections)
+        self._pools = (*kept.pools, self._ledger_pool, file_pool, webhook_pool)
         self.files = FileRooms(
             *(settings, file_pool, kept.thread_updates, kept.store, kept.upkeep, people),
             clock=clock,
@@ -151,10 +151,16 @@ class Rooms:
             media=media,
         )
         viewing = self.files.files.viewing
+        self.events = EventLog(self._ledger_pool, self.bus)
+        self.event_upkeep = EventUpkeep(self._ledger_pool)
+        self.collector = Collector(
+            self._ledger_pool, self.events, self.bus, clock=clock, store=kept.hands_over
+        )
+        catalogue = load_catalogue(settings.cards)
         self.contract = ContractRooms(
             settings,
             self._ledger_pool,
-            load_catalogue(settings.cards),
+            catalogue,
             kept.thread_updates,
             kept.store,
             people,
@@ -162,10 +168,26 @@ class Rooms:
             viewing,
             clock=clock,
             randomness=randomness,
-            listeners=contract_listeners,
+            events=self.events,
+            wake_collector=lambda: self.bus.publish(OUTBOX_TOPIC, ["ledger"]),
         )
         viewing.register_place("crd_", self._sees_card)
         self.contract.worker.add(self.files.runner(self._ledger_pool))
+        self.contract.worker.add(self.collector)
+        self.event_data = event_data(
+            kept.store, self.contract.transactions, self.files.store, catalogue
+        )
+        publisher = eventbridge_consumer(
+            *(settings, self._ledger_pool, self.events, self.event_data), clock=clock
+        )
+        if publisher is not None:
+            self.contract.worker.add(publisher)
+        self.webhooks = WebhookRooms(
+            *(settings, webhook_pool, self.events, self.event_data, self.bus),
+            clock=clock,
+            randomness=randomness,
+        )
+        self.contract.worker.add(self.webhooks.runner)
         self.accounts = Accounts(
             people,
             token_verifier(settings, clock),
@@ -203,6 +225,7 @@ class Rooms:
 
     async def __aexit__(self, *_: object) -> None:
         await self.contract.close()
+        await self.webhooks.close()
         await self.files.close()
         await self.store.close()
         for pool in self._pools:
@@ -224,6 +247,7 @@ class Rooms:
             self._prune_tickets,
             self._expire,
             *self.files.pruning(),
+            *self.webhooks.pruning(),
         )
 
     async def prune(self) -> dict[str, int]:
@@ -238,8 +262,8 @@ class Rooms:
         return {} if expiry is None else {"expired": await expiry.delete_expired(limit)}
 
     def settling(self) -> Sequence[Round]:
-        """Rounds that finish changes of dead processes, and deliver domain events."""
-        return (self._settle, self._hand_over)
+        """Rounds that finish changes of dead processes."""
+        return (self._settle,)
 
     async def settle(self) -> None:
         for work in self.settling():
@@ -247,15 +271,6 @@ class Rooms:
 
     async def _settle(self) -> dict[str, int]:
         return {"unsettled": await self.store.settle()}
-
-    async def _hand_over(self) -> dict[str, int]:
-        if self._listeners:
-            await self.store.hand_over(self._tell_listeners)
-        return {}
-
-    async def _tell_listeners(self, events: Sequence[DomainEvent]) -> None:
-        for deliver in self._listeners:
-            await deliver(events)
 
     async def check_ready(self) -> None:
         """Raises if this process cannot serve: a store is unreachable, or its feed has stopped."""
@@ -281,6 +296,7 @@ class Rooms:
             limits_endpoint(limits),
             *self.contract.endpoints(),
             *self.files.endpoints(),
+            *self.webhooks.endpoints(),
             *extra,
         ]
         standard = standard_endpoints(
@@ -299,7 +315,6 @@ class Parts:
     clock: Clock
     randomness: Randomness
     wake: Callable[[Iterable[str]], None]
-    has_listeners: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +329,8 @@ class KeptConversations:
     prepare: Callable[[], Awaitable[None]]
     expiry: Expiry | None = None
     """Deletes expired items, for engines that do not do so themselves."""
+    hands_over: HandsOver | None = None
+    """The store again, where domain events are not in PostgreSQL's outbox."""
 
 
 def _on_postgres(parts: Parts) -> KeptConversations:
@@ -379,7 +396,6 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
         randomness=parts.randomness,
         limits=limits,
         wake=parts.wake,
-        has_listeners=parts.has_listeners,
     )
     upkeep = DynamoUpkeep(*store.parts)
     presence = DynamoPresence(table, limits=limits)
@@ -387,7 +403,7 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
     return KeptConversations(
-        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry
+        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry, store
     )
 
 

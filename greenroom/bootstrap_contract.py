@@ -1,7 +1,7 @@
 """The composition root of bookings, payments, cards, the panel and the worker."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 
 from asyncpg import Pool
@@ -9,7 +9,6 @@ from asyncpg import Pool
 from greenroom.accounts.store import AccountStore
 from greenroom.bookings.actions import BookingDependencies, Bookings
 from greenroom.bookings.cancellation_policy import parse_policy
-from greenroom.bookings.events import DeliverContract
 from greenroom.bookings.money.provider import Operation, Outcome
 from greenroom.bookings.money.provider_http import HttpPayments
 from greenroom.bookings.money.retrying import Retrying
@@ -29,6 +28,7 @@ from greenroom.cards.rest import CardsRest
 from greenroom.cards.upkeep import ContractUpkeep
 from greenroom.conversations.store import ConversationStore
 from greenroom.conversations.thread_updates import ThreadUpdates
+from greenroom.events.log import EventLog
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
 from greenroom.panel.files import ThreadFiles
@@ -59,7 +59,8 @@ class ContractRooms:
         *,
         clock: Clock,
         randomness: Randomness,
-        listeners: Sequence[DeliverContract] = (),
+        events: EventLog,
+        wake_collector: Callable[[], None],
     ) -> None:
         limits = settings.limits
         self._settings = settings
@@ -69,7 +70,11 @@ class ContractRooms:
         self._clock = clock
         self._provider = _Provider(settings)
         self.transactions = ContractTransactions(
-            pool, thread_updates, clock=clock, randomness=randomness
+            pool,
+            thread_updates,
+            clock=clock,
+            randomness=randomness,
+            wake_collector=wake_collector,
         )
         settling = Settling(self.transactions)
         self.runner = PaymentRunner(pool, self._provider, settling)
@@ -96,13 +101,13 @@ class ContractRooms:
                 concurrency=limits.jobs_at_once,
             ),
             self.runner,
+            events,
             timers={
                 "crd_": self.cards.run_timer,
                 "leg_": in_transaction(self.transactions, self.bookings.run_timer),
             },
             clock=clock,
             limits=limits,
-            listeners=listeners,
             at_start=self.cards.close_left_open,
         )
 

@@ -153,6 +153,14 @@ def _add_work(commands: Any) -> None:
     which.add_argument("--id", help="as listed: a number, or subject/name of a timer")
     which.add_argument("--all", action="store_true", help="everything that is listed")
 
+    events = _add_group(commands, "events", "the log of what has happened")
+    text = "list the latest events, or the first since a time"
+    option = _add(events, "list", "events.list_events", text, as_json=True).add_argument
+    option("--thread", metavar="ID", help="only events of this thread, from its first kept one")
+    option("--since", metavar="TIME", help="only events logged since, 2026-01-31T12:00:00Z")
+    option("--type", help="only events of this type, such as message.send")
+    option("--limit", type=_whole(1, 10_000), default=100, help="how many at most (100)")
+
     payments = _add_group(commands, "payments", "refunds, releases and payouts that failed")
     _add(payments, "list", "payments.list_payments", "list them", as_json=True)
     retry = _add(payments, "retry", "payments.retry_payments", "try them again", as_json=True)
@@ -160,10 +168,42 @@ def _add_work(commands: Any) -> None:
     which.add_argument("--id", help="as listed, pay_…")
     which.add_argument("--all", action="store_true", help="everything that is listed")
 
+    _add_webhooks(commands)
+
     text = "run a payment provider to try with; no money moves"
     option = _add(commands, "payments-sandbox", "worker.run_sandbox", text).add_argument
     option("--port", type=_whole(0, 65535), default=0, help="port, 0: any free (0)")
     option("--webhook-url", help="where events are posted to, …/v1/payments/webhook")
+
+
+def _add_webhooks(commands: Any) -> None:
+    webhooks = _add_group(commands, "webhooks", "where events are posted to")
+    text = "post events to an address, and show its secret once"
+    add = _add(webhooks, "add", "webhooks.add", text, as_json=True)
+    add.add_argument("url", help="https://…")
+    add.add_argument("--events", default="*", help="names, separated by commas (*: all)")
+    add.add_argument("--include-content", action="store_true", help="with what people wrote")
+    add.add_argument("--description", default="", help="what it is for")
+    _add(webhooks, "list", "webhooks.list_all", "list them and how they are", as_json=True)
+    for name, text in (
+        ("remove", "remove one and everything that waits for it"),
+        ("rotate", "change its secret and show it once; the old one signs too for a day"),
+        ("test", "post a test event and say what came of it"),
+        ("enable", "go on with one that is disabled"),
+        ("replay", "post events again"),
+        ("deliveries", "list what was posted, the newest first"),
+    ):
+        one = _add(webhooks, name, f"webhooks.{name}", text, as_json=True)
+        one.add_argument("webhook", help="its id, whk_…")
+        if name == "replay":
+            which = one.add_mutually_exclusive_group(required=True)
+            which.add_argument("--event", metavar="ID", help="one event, evt_…")
+            which.add_argument("--since", metavar="TIME", help="all since, 2026-01-31T12:00:00Z")
+            one.add_argument("--to", metavar="TIME", help="… and before")
+        if name == "deliveries":
+            states = ("waiting", "delivered", "failed")
+            one.add_argument("--state", choices=states, help="only those")
+            one.add_argument("--limit", type=_whole(1, 1000), default=50, help="how many (50)")
 
 
 def _add_about(commands: Any) -> None:

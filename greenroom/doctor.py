@@ -9,6 +9,7 @@ from typing import Literal
 import asyncpg
 
 from greenroom.bootstrap import check_bus, jwt_secret
+from greenroom.bootstrap_webhooks import webhook_standings
 from greenroom.cards.catalogue.loading import CatalogueError, load_catalogue
 from greenroom.files.media.clamav import ClamAv
 from greenroom.files.media.ffmpeg import find_ffmpeg
@@ -55,6 +56,7 @@ async def examine(settings: Settings) -> list[Finding]:
         await _bus(settings),
         _cards(settings),
         _payments(settings),
+        await _webhooks(settings),
         await _scanner(settings),
         await _classifier(settings),
         _video(),
@@ -211,6 +213,33 @@ def _payments(settings: Settings) -> Finding:
         text = "the built-in sandbox, no money moves; GREENROOM_PAYMENTS_URL names your gateway"
         return Finding("payments", "note", text)
     return Finding("payments", "ok", f"by {settings.payments_url}")
+
+
+async def _webhooks(settings: Settings) -> Finding:
+    """Whether events get through to where they are posted."""
+    url = settings.database_url
+    try:
+        if url is None:
+            embedded = EmbeddedPostgres(settings.home)
+            if not embedded.status().running:
+                return Finding("webhooks", "note", "the database is not running")
+            url = embedded.url()
+        found = await webhook_standings(settings, url)
+    except (OSError, EmbeddedPostgresError, StartupError, asyncpg.PostgresError, Unavailable):
+        return Finding("webhooks", "note", "the database cannot be asked")
+    unreadable = [each.webhook_id for each in found if not each.is_readable]
+    if unreadable:
+        text = f"the secret of {unreadable[0]} cannot be read; set GREENROOM_WEBHOOK_KEY as it was"
+        return Finding("webhooks", "missing", f"{text}, or rotate the secret")
+    for each in found:
+        if each.disabled_reason in ("gone", "failing"):
+            text = f"{each.webhook_id} was disabled ({each.disabled_reason})"
+            return Finding("webhooks", "missing", f"{text}; `greenroom webhooks list` says more")
+    failing = [each.webhook_id for each in found if each.failing_since_ms is not None]
+    if failing:
+        text = f"deliveries to {failing[0]} fail; `greenroom webhooks deliveries` says why"
+        return Finding("webhooks", "note", text)
+    return Finding("webhooks", "ok", f"{len(found)} webhooks" if found else "none")
 
 
 async def _scanner(settings: Settings) -> Finding:

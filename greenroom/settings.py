@@ -15,6 +15,7 @@ from greenroom.kernel.errors import InvalidRequest
 from greenroom.kernel.limits import WORKERS, Limits
 from greenroom.kernel.text import as_whole
 from greenroom.platform.blobs.place import S3Place, parse_place
+from greenroom.platform.egress import Egress, parse_egress
 from greenroom.platform.embedded.shared_engine import EMBEDDED
 from greenroom.platform.tokens.jwks import check_jwks_url
 from greenroom.platform.tokens.verifying import SECRET_MIN_BYTES
@@ -54,6 +55,14 @@ SETTINGS = (
     ),
     Setting("GREENROOM_S3_ENDPOINT", "Address of S3, or embedded: on this machine; unset: AWS", ""),
     Setting("GREENROOM_S3_REGION", "AWS region of the bucket; unset: from the configuration", ""),
+    Setting("GREENROOM_EVENTBRIDGE_BUS", "Event bus by name or ARN; unset: no EventBridge", ""),
+    Setting("GREENROOM_EVENTBRIDGE_ENDPOINT", "Address of EventBridge; unset: AWS", ""),
+    Setting(
+        "GREENROOM_EVENTBRIDGE_REGION",
+        "AWS region of the bus; unset: from its ARN or the AWS configuration",
+        "",
+    ),
+    Setting("GREENROOM_EVENTBRIDGE_CONTENT", "1: EventBridge gets the texts of people too", "0"),
     Setting("GREENROOM_HOST", "Address that `serve` listens on", "127.0.0.1"),
     Setting("GREENROOM_PORT", "Port that `serve` listens on", "8000"),
     Setting("GREENROOM_WORKERS", "Server processes", "1"),
@@ -103,6 +112,17 @@ SETTINGS = (
         "",
     ),
     Setting("GREENROOM_FILES_EXPIRE_DAYS", "Days after which files expire; unset: never", ""),
+    Setting(
+        "GREENROOM_WEBHOOK_KEY",
+        "What secrets of webhooks are encrypted with; unset: made in GREENROOM_HOME/webhook-key",
+        "",
+        secret=True,
+    ),
+    Setting(
+        "GREENROOM_EGRESS_ALLOW",
+        "Addresses, networks and host:port that webhooks may reach though they are not public",
+        "",
+    ),
     Setting("GREENROOM_WORKER", "0: `serve` does no background work; run `greenroom worker`", "1"),
     Setting("GREENROOM_PUBLIC_URL", "Where people reach the server; unset: its own address", ""),
     Setting("GREENROOM_ALLOWED_ORIGINS", "Sites whose pages may call, comma-separated", ""),
@@ -132,6 +152,10 @@ class Settings:
     blobs: Path | S3Place | None = None
     s3_endpoint: str | None = None
     s3_region: str | None = None
+    eventbridge_bus: str | None = None
+    eventbridge_endpoint: str | None = None
+    eventbridge_region: str | None = None
+    eventbridge_content: bool = False
     cards: Path | None = None
     payments_url: str | None = None
     payments_secret: str | None = field(default=None, repr=False)
@@ -139,6 +163,8 @@ class Settings:
     unscanned_band: int = 1
     clamav_url: str | None = None
     files_expire_days: int | None = None
+    webhook_key: str | None = field(default=None, repr=False)
+    egress: Egress = field(default_factory=Egress)
     worker: bool = True
     public_url: str | None = None
     tls_cert: Path | None = None
@@ -184,6 +210,16 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         blobs=_blobs(values["GREENROOM_BLOBS"]),
         s3_endpoint=_endpoint("GREENROOM_S3_ENDPOINT", values["GREENROOM_S3_ENDPOINT"]),
         s3_region=_region("GREENROOM_S3_REGION", values["GREENROOM_S3_REGION"]),
+        eventbridge_bus=_event_bus(values["GREENROOM_EVENTBRIDGE_BUS"]),
+        eventbridge_endpoint=_web_address(
+            "GREENROOM_EVENTBRIDGE_ENDPOINT", values["GREENROOM_EVENTBRIDGE_ENDPOINT"]
+        ),
+        eventbridge_region=_region(
+            "GREENROOM_EVENTBRIDGE_REGION", values["GREENROOM_EVENTBRIDGE_REGION"]
+        ),
+        eventbridge_content=_switch(
+            "GREENROOM_EVENTBRIDGE_CONTENT", values["GREENROOM_EVENTBRIDGE_CONTENT"]
+        ),
         cards=_folder("GREENROOM_CARDS", values["GREENROOM_CARDS"]),
         payments_url=_web_address("GREENROOM_PAYMENTS_URL", values["GREENROOM_PAYMENTS_URL"]),
         payments_secret=_payments_secret(values["GREENROOM_PAYMENTS_SECRET"]),
@@ -195,6 +231,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         files_expire_days=_days(
             "GREENROOM_FILES_EXPIRE_DAYS", values["GREENROOM_FILES_EXPIRE_DAYS"]
         ),
+        webhook_key=_webhook_key(values["GREENROOM_WEBHOOK_KEY"]),
+        egress=_egress(values["GREENROOM_EGRESS_ALLOW"]),
         worker=_switch("GREENROOM_WORKER", values["GREENROOM_WORKER"]),
         public_url=_web_address("GREENROOM_PUBLIC_URL", values["GREENROOM_PUBLIC_URL"]),
         tls_cert=_file(values["GREENROOM_TLS_CERT"]),
@@ -358,6 +396,16 @@ def _endpoint(name: str, text: str) -> str | None:
     return address
 
 
+def _event_bus(text: str) -> str | None:
+    arn = r"arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/"
+    if text and not re.fullmatch(rf"({arn})?[A-Za-z0-9_./-]{{1,256}}", text):
+        raise SettingsError(
+            "GREENROOM_EVENTBRIDGE_BUS takes the name of an event bus, or its ARN such as "
+            f"arn:aws:events:eu-central-1:123456789012:event-bus/marketplace, not {text[:80]!r}."
+        )
+    return text or None
+
+
 def _dynamodb_table(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", text):
         raise SettingsError(
@@ -418,6 +466,25 @@ def _payments_secret(text: str) -> str | None:
             "Make one with `openssl rand -hex 32` and give it to the gateway too."
         )
     return text or None
+
+
+def _webhook_key(text: str) -> str | None:
+    if text and len(text.encode()) < SECRET_MIN_BYTES:
+        raise SettingsError(
+            f"GREENROOM_WEBHOOK_KEY takes at least {SECRET_MIN_BYTES} bytes. "
+            "Make one with `openssl rand -hex 32`; every server and worker needs the same."
+        )
+    return text or None
+
+
+def _egress(text: str) -> Egress:
+    try:
+        return parse_egress(text)
+    except ValueError as error:
+        raise SettingsError(
+            "GREENROOM_EGRESS_ALLOW takes addresses, networks and host:port, separated by commas, "
+            f"such as 10.1.2.3, 10.0.0.0/8 or hooks.internal:8443: {str(error)[:80]!r} is none."
+        ) from None
 
 
 def _cancellation_policy(text: str) -> str:

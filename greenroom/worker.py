@@ -1,23 +1,23 @@
-"""The worker: carries out payments, processes files, runs timers, hands on events, and deletes what
-is past its keeping time.
+"""The worker: carries out payments, processes files, runs timers, collects events into the log, and
+deletes what is past its keeping time.
 
-Several workers may run at the same time and share the tasks. Timers and events must happen in
-order: one worker at a time does a round of them, the one that holds a lock in the database.
+Several workers may run at the same time and share the tasks. Timers must happen in order: one
+worker at a time does a round of them, the one that holds a lock in the database.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from asyncpg import Pool
 from prometheus_client import Gauge
 
-from greenroom.bookings.events import ContractEvents, DeliverContract
 from greenroom.bookings.money.running import PaymentRunner
 from greenroom.bookings.timers import TIMER_BACKOFF, RunTimer, timer_handler
 from greenroom.bookings.transactions import PAYMENT, TIMER
+from greenroom.events.log import EventLog
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.limits import Limits
@@ -57,6 +57,12 @@ select (select count(*) from task where is_dead) as dead,
         where kind = $2 and not is_dead and due_at <= $1) as timer_since
 """
 
+PRUNE_PROVIDER = """
+delete from provider_event where event_id in (
+    select event_id from provider_event where received_at < $1 order by received_at limit $2
+)
+"""
+
 DEAD = Gauge(
     "greenroom_dead_letters",
     "Jobs and timers that wait for a person: `greenroom jobs list`",
@@ -77,10 +83,35 @@ OLDEST_TIMER = Gauge(
     "How late the latest timer is",
     multiprocess_mode="max",
 )
+EVENTS_WAITING = Gauge(
+    "greenroom_events_waiting",
+    "Events in the outbox that are not in the event log yet",
+    multiprocess_mode="max",
+)
+CONSUMER_LAG = Gauge(
+    "greenroom_event_consumer_lag",
+    "Events in the log that a consumer has not read yet",
+    ["consumer"],
+    multiprocess_mode="max",
+)
 
 log = logging.getLogger("greenroom.worker")
 
 T = TypeVar("T")
+
+
+class Background(Protocol):
+    """Work that goes on beside the worker's tasks."""
+
+    async def run(self) -> None:
+        """Until `stop`. Must not raise."""
+        ...
+
+    def stop(self) -> None: ...
+
+    async def drain(self) -> int:
+        """Do all that there is to do now, and say how much it was."""
+        ...
 
 
 class Worker:
@@ -89,21 +120,22 @@ class Worker:
         pool: Pool,
         tasks: TaskRunner,
         runner: PaymentRunner,
+        events: EventLog,
         *,
         timers: Mapping[str, RunTimer],
         clock: Clock,
         limits: Limits,
-        listeners: Sequence[DeliverContract] = (),
         timer_backoff: Backoff = TIMER_BACKOFF,
         at_start: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`timers` says who runs the timers of which subjects, such as `leg_`. `at_start` is done
         once before anything else, by the worker that leads."""
         self.tasks = tasks
-        self._runners = [tasks]
+        self._runners: list[Background] = [tasks]
         self._pool = pool
         self._runner = runner
-        self._events = ContractEvents(pool, listeners)
+        self._events = events
+        self._consumers: set[str] = set()
         self._clock = clock
         self._limits = limits
         self._prunes_at_ms = 0
@@ -113,9 +145,10 @@ class Worker:
         tasks.register(PAYMENT, self._run_payment)
         tasks.register_in_order(TIMER, timer_handler(timers), backoff=timer_backoff)
 
-    def add(self, tasks: TaskRunner) -> None:
-        """Run these as well, beside the others: slow tasks of one kind hold up no payment."""
-        self._runners.append(tasks)
+    def add(self, background: Background) -> None:
+        """Run this as well, beside the others: slow tasks of one kind hold up no payment, and no
+        consumer of events holds up another."""
+        self._runners.append(background)
 
     def start(self) -> None:
         self._loops = [asyncio.create_task(each.run()) for each in self._runners]
@@ -148,7 +181,6 @@ class Worker:
                     done += await self.tasks.run_in_order(
                         TIMER, self._limits.timer_batch, draining=True
                     )
-                    done += await self._events.hand_over()
 
     async def _go_round(self) -> None:
         while not self._stopping.is_set():
@@ -174,9 +206,9 @@ class Worker:
             ran = await _apart(self.tasks.run_in_order(TIMER, self._limits.timer_batch), "timers")
             await _apart(self._take_up_forgotten(), "forgotten")
             await _apart(self._prune_in_time(), "prune")
-            handed = await _apart(self._events.hand_over(), "events")
             await _apart(self._measure(), "measure")
-        if ran == self._limits.timer_batch or handed:
+            await _apart(self._measure_events(), "measure_events")
+        if ran == self._limits.timer_batch:
             return 0.0
         due_ms = await self.tasks.next_due_ms(TIMER)
         return ROUND_S if due_ms is None else min(ROUND_S, (due_ms - self._clock()) / 1000)
@@ -216,6 +248,15 @@ class Worker:
         ):
             gauge.set(0 if since_ms is None else max(0, now_ms - since_ms) / 1000)
 
+    async def _measure_events(self) -> None:
+        EVENTS_WAITING.set(await self._events.waiting())
+        lags = await self._events.lags()
+        for consumer in self._consumers - lags.keys():
+            CONSUMER_LAG.labels(consumer).set(0)
+        for consumer, lag in lags.items():
+            CONSUMER_LAG.labels(consumer).set(lag)
+        self._consumers = set(lags)
+
     async def _prune_in_time(self) -> None:
         if self._clock() < self._prunes_at_ms:
             return
@@ -227,14 +268,16 @@ class Worker:
     async def prune(self) -> dict[str, int]:
         """Delete a bounded amount of what is past its keeping time."""
         batch = self._limits.maintenance_batch
-        before_ms = self._clock() - self._limits.outbox_kept_days * DAY_MS
+        before_ms = self._clock() - self._limits.event_log_kept_days * DAY_MS
         keys_before_ms = self._clock() - self._limits.idempotency_kept_days * DAY_MS
         async with unavailable_on_failure():
             # Where conversations are kept elsewhere, nobody else deletes the ledger's own.
             keys = await self._pool.execute(PRUNE_KEYS, keys_before_ms, batch)
             buckets = await self._pool.execute(PRUNE_BUCKETS, self._clock(), batch)
+            told = await self._pool.execute(PRUNE_PROVIDER, before_ms, batch)
         return {
-            **await self._events.prune(before_ms, batch),
+            "event_log": await self._events.prune(before_ms, batch),
+            "provider_event": _count(told),
             "idempotency_key": _count(keys),
             "rate_limit": _count(buckets),
         }

@@ -184,6 +184,7 @@ def limits() -> Limits:
         simple_sends_per_minute=60_000,
         starts_per_hour=many,
         starts_per_day=many,
+        webhooks=many,
         send_connections=1,
         read_connections=2,
         feed_connections=1,

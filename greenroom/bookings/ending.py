@@ -1,6 +1,6 @@
 """Ending a leg: cancel or complete it, and queue the refund, release and payout that follow."""
 
-from greenroom.bookings.legs import change_group, change_leg_state, lock_group
+from greenroom.bookings.legs import change_group, change_leg_state, lock_group, stage_of_states
 from greenroom.bookings.model import Group, GroupState, Leg, LegState
 from greenroom.bookings.money.orders import queue_payout, queue_refund, queue_release
 from greenroom.bookings.transactions import ContractTransaction, NewEvent
@@ -43,17 +43,9 @@ async def cancel_leg(
         group = await change_group(
             tx, group, GroupState.CANCELLED, actor=actor, role=role, act="cancel"
         )
-        money = Money(group.total_cents, group.currency)
-        tx.emit(
-            NewEvent(
-                "lbg.cancelled",
-                actor,
-                thread_id=group.thread_id,
-                group_id=group.group_id,
-                card_id=card_id,
-                money=money,
-            )
-        )
+        _emit(tx, group, "lbg.cancelled", actor, card_id)
+    elif stage_of_states(each.state for each in group.legs) == "completed":
+        _emit(tx, group, "lbg.completed", actor, card_id)
     return group
 
 
@@ -72,4 +64,26 @@ async def complete_leg(
     key = f"{leg.leg_id}:complete:{completed.version}"
     await queue_release(tx, group, completed, key=f"{key}:release", purpose="complete")
     await queue_payout(tx, group, completed, key=f"{key}:payout", purpose="complete")
-    return await lock_group(tx, group.group_id)
+    group = await lock_group(tx, group.group_id)
+    if stage_of_states(each.state for each in group.legs) == "completed":
+        _emit(tx, group, "lbg.completed", actor)
+    return group
+
+
+def _emit(
+    tx: ContractTransaction,
+    group: Group,
+    event: str,
+    actor: str | None,
+    card_id: str | None = None,
+) -> None:
+    tx.emit(
+        NewEvent(
+            event,
+            actor,
+            thread_id=group.thread_id,
+            group_id=group.group_id,
+            card_id=card_id,
+            money=Money(group.total_cents, group.currency),
+        )
+    )

@@ -55,6 +55,8 @@ log = logging.getLogger(__name__)
 
 # Writes the history, the events, the timers and the queued payments of a transaction in one
 # statement. The before-hash of a history row is the after-hash of the subject's previous row.
+# Events of one thread are logged in the order of their ids in the outbox, so whoever writes them
+# holds the thread's lock.
 INSERT_HISTORY_EVENTS_TASKS = f"""
 with recorded as (
     insert into history (subject, seq, chain, at, actor, role, act, from_state, to_state, version,
@@ -72,10 +74,11 @@ detailed as (
     select * from unnest($2::text[], $3::int[], $13::bytea[], $14::jsonb[], $15::jsonb[])
 ),
 emitted as (
-    insert into contract_event (event, occurred_at, actor, thread_id, group_id, leg_id, card_id,
-                                amount_cents, currency, data)
-    select e.event, $1, e.actor, e.thread_id, e.group_id, e.leg_id, e.card_id, e.amount_cents,
-        e.currency, e.data
+    insert into outbox (event, occurred_at, actor, thread_id, group_id, leg_id, card_id,
+                        amount_cents, currency, data)
+    select e.event, $1, e.actor, coalesce(e.thread_id,
+            (select g.thread_id from booking_group g where g.group_id = e.group_id)),
+        e.group_id, e.leg_id, e.card_id, e.amount_cents, e.currency, e.data
     from unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],
                 $22::bigint[], $23::text[], $24::jsonb[]) with ordinality
         as e (event, actor, thread_id, group_id, leg_id, card_id, amount_cents, currency, data, n)
@@ -113,11 +116,12 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event about a booking, a payment or a card, still to be written to `contract_event`."""
+    """An event about a booking, a payment or a card, still to be written to the outbox."""
 
     event: str
     actor: str | None = None
     thread_id: str | None = None
+    """Without it, the thread of the group."""
     group_id: str | None = None
     leg_id: str | None = None
     card_id: str | None = None
@@ -175,6 +179,10 @@ class ContractTransaction:
 
     def emit(self, event: NewEvent) -> None:
         self._events.append(event)
+
+    @property
+    def has_events(self) -> bool:
+        return bool(self._events)
 
     def set_timer(self, subject: str, name: str, due_ms: int) -> None:
         self._timers[timer_key(subject, name)] = due_ms
@@ -250,11 +258,14 @@ class ContractTransactions:
         *,
         clock: Clock,
         randomness: Randomness,
+        wake_collector: Callable[[], None] = lambda: None,
     ) -> None:
+        """`wake_collector` is called after the commit of a transaction with events."""
         self.pool = pool
         self.clock = clock
         self._thread_updates = thread_updates
         self._randomness = randomness
+        self._wake_collector = wake_collector
         self._thread_updates_listeners: list[ThreadUpdatesListener] = []
         self._legs_listeners: list[LegsListener] = []
 
@@ -314,6 +325,8 @@ class ContractTransactions:
         except Exception:
             async with unavailable_on_failure():
                 raise
+        if tx.has_events:
+            self._wake_collector()
         await self._thread_updates.show(tx.applied)
         for listener in self._thread_updates_listeners:
             await listener(tx.applied)

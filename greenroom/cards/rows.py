@@ -1,5 +1,6 @@
 """Reads and writes the rows of cards, and loads the legs and open cards of a thread."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,6 +13,7 @@ from greenroom.cards import sql
 from greenroom.cards.model import Card
 from greenroom.cards.sides import LegFacts
 from greenroom.conversations.thread_updates import Standing
+from greenroom.platform.postgres.pool import Session
 
 
 @dataclass(slots=True)
@@ -49,6 +51,12 @@ def read_contract(row: Record) -> Contract:
 
 def _pairs(text: str) -> list[tuple[str, list[str]]]:
     return msgspec.json.decode(text, type=list[tuple[str, list[str]]])
+
+
+async def find_cards(conn: Session, card_ids: Sequence[str]) -> dict[str, Card]:
+    """Those of these cards that exist. For the server itself: nothing is checked."""
+    rows = await conn.fetch(sql.FIND_CARDS, card_ids) if card_ids else []
+    return {row["card_id"]: read_card(row) for row in rows}
 
 
 async def add_card(tx: ContractTransaction, card: Card) -> None:

@@ -51,6 +51,8 @@ from card c where c.card_id = $1 for update of c
 
 CARD = f"select {_CARD_COLUMNS} from card c where c.card_id = $1"
 
+FIND_CARDS = f"select {_CARD_COLUMNS} from card c where c.card_id = any ($1::text[])"
+
 # The open cards of a thread, the oldest first.
 OPEN_CARDS = f"""
 select {_CARD_COLUMNS} from card c

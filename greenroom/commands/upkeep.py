@@ -53,6 +53,7 @@ def check(args: argparse.Namespace, settings: Settings) -> int:
                 rooms.upkeep.check(repair=args.repair, progress=progress),
                 rooms.contract.upkeep.check(),
                 rooms.files.upkeep.check(repair=args.repair),
+                rooms.event_upkeep.check(),
             ):
                 async with aclosing(faults):
                     async for fault in faults:
@@ -183,6 +184,8 @@ def erase_user(args: argparse.Namespace, settings: Settings) -> int:
                     messages += step.messages
                     threads += step.threads
                     show(f"{messages} messages in {threads} threads")
+        # Records of changes contain the last words of a thread until their events are collected.
+        await rooms.collector.drain()
 
     try:
         _with_rooms(settings, work, user=args.user)

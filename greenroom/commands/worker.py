@@ -39,11 +39,13 @@ def work(_: argparse.Namespace, settings: Settings) -> int:
         async def run() -> None:
             await migrate(url)
             async with Rooms(settings, url) as rooms:
+                await rooms.bus.start()
                 rooms.contract.worker.start()
                 try:
                     await asyncio.Event().wait()
                 finally:
                     await rooms.contract.worker.stop()
+                    await rooms.bus.stop()
 
         run_until_sigterm(run())
     return 0

@@ -52,6 +52,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message as the server itself reads it, without the content of a card."""
+
+    message: Message
+    card_id: str | None
+    is_partial: bool
+    """Not every participant sees it: because of a block, or because it was written for some."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartLimit:
     """At most `count` new threads per opener within `window_ms`."""
 
@@ -122,6 +132,8 @@ class DomainEvent:
     """Something that happened in a thread, for other systems. Contains no text that people
     wrote."""
 
+    event_id: str
+    """Depends on nothing but the change, so that an event that comes twice is recognised."""
     event: str
     at_ms: int
     actor: str | None
@@ -131,6 +143,13 @@ class DomainEvent:
 
 
 Deliver = Callable[[Sequence[DomainEvent]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    count: int
+    has_more: bool
+    """Whether another look at once would find something to hand over."""
 
 
 class ConversationStore(KeepsAnswers, Protocol):
@@ -366,15 +385,20 @@ class ConversationStore(KeepsAnswers, Protocol):
         nothing is checked."""
         ...
 
+    async def find_threads(self, thread_ids: Sequence[str]) -> dict[str, Thread]:
+        """Those of these threads that exist. Names and pictures of people can be missing. For the
+        server itself: nothing is checked."""
+        ...
+
+    async def find_messages(self, places: Sequence[tuple[str, str]]) -> dict[str, FoundMessage]:
+        """Those of these messages, given by thread and id, that exist; by their ids. For the server
+        itself: nothing is checked."""
+        ...
+
     async def settle(self) -> int:
         """Project changes that a crashed process committed but did not project to every feed.
         Returns how many. Readers and writers of a thread do the same for that thread; this call
         finds the threads that nobody reads or writes."""
-        ...
-
-    async def hand_over(self, deliver: Deliver) -> int:
-        """Pass domain events to `deliver`, a bounded number, in order per thread, and delete them
-        when it has returned: each is delivered at least once. Returns how many."""
         ...
 
     async def prune(self) -> dict[str, int]:

@@ -96,7 +96,7 @@ class Limits:
     idempotency_kept_days: int = _met(
         7, "Days for which an answer is repeated under its `Idempotency-Key`"
     )
-    outbox_kept_days: int = _inner(30, "Days for which events that were handed over are kept")
+    event_log_kept_days: int = _inner(30, "Days for which events stay in the event log")
     message_kept_days: int = _met(
         548, "Days after which messages are removed; a legal hold keeps them"
     )
@@ -167,6 +167,30 @@ class Limits:
         "Seconds for which a blob without a file is left alone, because it may just be written",
     )
     file_jobs_at_once: int = _inner(2, "Most files that are processed at a time, per process")
+    webhooks: int = _met(20, "Most webhooks")
+    webhook_url_characters: int = _met(2000, "Longest address of a webhook, in characters")
+    webhook_description_characters: int = _met(
+        200, "Longest description of a webhook, in characters"
+    )
+    webhook_replay_events: int = _met(10_000, "Most events that one call replays")
+    webhook_timeout_s: int = _met(10, "Seconds in which a receiver of webhooks has to answer")
+    webhook_answer_bytes: int = _met(
+        16 * 1024, "Bytes of a receiver's answer that are read; the rest is not waited for"
+    )
+    webhook_retry_hours: int = _met(
+        72, "Hours for which a delivery is tried again before it counts as failed"
+    )
+    webhook_failing_hours: int = _met(
+        120, "Hours after which a webhook is disabled whose deliveries all fail"
+    )
+    webhook_overlap_hours: int = _met(
+        24, "Hours for which the secret before the last rotation still signs"
+    )
+    webhook_kept_days: int = _met(30, "Days for which deliveries that have ended are listed")
+    webhook_posts: int = _inner(64, "Most deliveries at a time, per process")
+    webhook_posts_each: int = _inner(16, "Most deliveries to one webhook at a time, per process")
+    webhook_batch: int = _inner(1000, "Most events that are queued for a webhook at once")
+    webhook_connections: int = _inner(3, "Database connections for webhooks, per process")
     known_users: int = _inner(100_000, "Most people whom a process remembers as known")
     known_user_s: int = _inner(
         60, "Seconds for which it does; so long an erased person's token may still work"

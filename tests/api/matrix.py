@@ -20,6 +20,7 @@ MISSING = {
     "payment_id": "pay_019e33c9ac00zzzzzzzzzzzzzz",
     "upload_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
     "file_id": "fil_019e33c9ac00zzzzzzzzzzzzzz",
+    "webhook_id": "whk_019e33c9ac00zzzzzzzzzzzzzz",
     "leg_file": "leg_019e33c9ac00zzzzzzzzzzzzzz.ics",
 }
 """What is not there, by the parameter of the path that names it."""

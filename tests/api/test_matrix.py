@@ -25,6 +25,7 @@ from .contract_calls import CONTRACT, promote
 from .file_calls import FILES
 from .matrix import MISSING, NOWHERE, Entry, Request, Scene, of_thread
 from .moments import watching
+from .webhook_calls import WEBHOOKS
 
 NOBODY = "msg_019e33c9ac00zzzzzzzzzzzzzz"
 WITHOUT_KEY = {
@@ -254,6 +255,7 @@ TABLE: dict[str, Entry] = {
     ),
     **CONTRACT,
     **FILES,
+    **WEBHOOKS,
     "put_user": Entry(
         lambda s: Request({"user_id": f"new.{s.ann.id}"}, {"display_name": "New"}),
         status=201,
@@ -426,7 +428,7 @@ def test_every_call_that_may_meet_a_wrong_state_has_one() -> None:
     anyone = {name for name, each in OPERATIONS.items() if not each.about["security"]}
     assert without - anyone == {
         *("get_me", "get_preferences", "get_limits", "unblock_user", "simple_conversations"),
-        *("issue_ticket", "renew_stream", "make_calendar"),
+        *("issue_ticket", "renew_stream", "make_calendar", "list_webhooks"),
     }
 
 
@@ -558,6 +560,7 @@ _ANSWERS: dict[tuple[str, str], tuple[int, Any]] = {}
 """What each call has answered on each store: those of the first wait for the second's."""
 
 _ID = re.compile(r"\b([a-z]{2,7})_[0-9a-z]{26}\b")
+_DELIVERY = re.compile(r"\bwhd_\d+\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _PERSON = re.compile(r"(ann|bob|carl|dora)\.\d+")
 _SIMPLE_ID = re.compile(r"\bmessage_\d+_[0-9a-z]+")
@@ -578,6 +581,7 @@ def without_names(value: Any, field: str = "") -> Any:
 def _nameless(text: str) -> str:
     for pattern, instead in (
         (_ID, r"<\1>"),
+        (_DELIVERY, "<delivery>"),
         (_TIME, "<time>"),
         (_SIMPLE_ID, "<message>"),
         (_PERSON, r"<\1>"),

@@ -17,7 +17,7 @@ from tests.support.clock import FakeClock
 
 T = TypeVar("T")
 
-EVENTS = "select event from contract_event where group_id = $1 order by id"
+EVENTS = "select event from outbox where group_id = $1 order by id"
 HISTORY = """
 select subject, seq, act, from_state, to_state from history where chain = $1
 order by at, subject, seq

@@ -362,7 +362,7 @@ async def test_every_transition_is_told_without_what_people_wrote(stage: Stage) 
     card = await propose(stage, buyer, thread_id)
     await stage.act(seller, card, "decline")
     rows = await stage.pool.fetch(
-        "select event, actor, data::text from contract_event where card_id = $1 order by id",
+        "select event, actor, data::text from outbox where card_id = $1 order by id",
         card.id,
     )
     assert [(row["event"], row["actor"]) for row in rows] == [

@@ -101,7 +101,7 @@ async def test_the_buyer_chooses_from_the_gallery(stage: Stage) -> None:
     card = await stage.act(project.buyer, card, "approve", selections=[gallery[3], gallery[1]])
     assert (card.state, card.totals["selections"]) == ("approved", [gallery[1], gallery[3]])
     events = await stage.pool.fetch(
-        "select data from contract_event where event = 'leg.proofs_approved' and card_id = $1",
+        "select data from outbox where event = 'leg.proofs_approved' and card_id = $1",
         card.id,
     )
     assert [row["data"] for row in events] == ['{"files": 4, "selections": 2}']

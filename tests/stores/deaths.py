@@ -164,7 +164,6 @@ class FaultRig:
             randomness=self._randomness,
             limits=Limits(),
             wake=lambda _: None,
-            has_listeners=True,
         )
         self._stack.push_async_callback(store.close)
         return Process(store, ledger, way)

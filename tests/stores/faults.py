@@ -81,7 +81,7 @@ class FaultRig:
         self.limits = limits
         self._access = access
         self._table_name = table_name
-        self._pool = pool
+        self.pool = pool
         self._randomness = randomness
         self._stack = AsyncExitStack()
 
@@ -89,7 +89,7 @@ class FaultRig:
         self,
         *,
         wake: Callable[[Iterable[str]], None] = lambda _: None,
-        has_listeners: bool = False,
+        keeps_records: bool = False,
         is_orderly: bool = True,
     ) -> Process:
         """Not orderly: many requests at once, as in life."""
@@ -100,12 +100,12 @@ class FaultRig:
         store = DynamoConversations(
             table,
             _nameless,
-            PostgresDecisions(self._pool, clock=self.clock, randomness=self._randomness),
+            PostgresDecisions(self.pool, clock=self.clock, randomness=self._randomness),
             clock=self.clock,
             randomness=self._randomness,
             limits=self.limits,
             wake=wake,
-            has_listeners=has_listeners,
+            keeps_records=keeps_records,
         )
         self._stack.push_async_callback(store.close)
         return Process(store, line, table)

@@ -28,7 +28,7 @@ select (select count(*) from history), (select count(*) from history_detail),
     (select count(*) from card), (select sum(version) from leg),
     (select sum(version) from booking_group), (select md5(string_agg(
         key || due_at, ',' order by key)) from task where kind = 'timer'),
-    (select max(id) from contract_event), (select count(*) from task where kind <> 'timer'),
+    (select max(id) from outbox), (select count(*) from task where kind <> 'timer'),
     (select count(*) from amendment), (select count(*) from refund),
     (select md5(string_agg(document_id || user_id || state, ',' order by document_id, user_id))
      from document_signer)

@@ -210,7 +210,7 @@ class TestUpkeep:
         thread_id = await rig.thread(process, person(), person())
         await process.store.promote(thread_id, group_id="lbg_1", leg_id=None)
         waiting = await process.ledger.decide_notice(thread_id, "card.paid", {})
-        rig.clock.jump((Limits().outbox_kept_days + 1) * DAY_MS)
+        rig.clock.jump((Limits().event_log_kept_days + 1) * DAY_MS)
         assert (await process.store.prune())["decision"] >= 1
         left = await rig.pool.fetch("select id from decision where thread_id = $1", thread_id)
         assert [row["id"] for row in left] == [waiting.id]

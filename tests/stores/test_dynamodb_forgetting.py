@@ -87,7 +87,7 @@ class TestFeeds:
     ) -> None:
         """Nobody has taken the domain events for more than a week, so the records are there; the
         entries that they tell of are not, and numbers after them were used."""
-        writer = rig.process(has_listeners=True)
+        writer = rig.process(keeps_records=True)
         ada, ben = person(), person()
         quiet = (await start(writer.store, ada, ben)).thread.id
         busy = (await start(writer.store, ada, ben)).thread.id
@@ -98,7 +98,7 @@ class TestFeeds:
         rig.clock.jump(9 * DAY_MS)
         assert await delete_expired(rig, writer.table, ben) == head.n
 
-        for process in (rig.process(has_listeners=True), rig.process()):
+        for process in (rig.process(keeps_records=True), rig.process()):
             await say(process.store, quiet, ada, "are you there?")
             await process.rest()
             changes = await process.store.changes(ben, head, 10)

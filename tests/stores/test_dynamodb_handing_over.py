@@ -1,5 +1,5 @@
-"""Domain events leave with the change that they tell of: each at least once, in order per thread,
-whoever dies on the way and however often those who take them fail."""
+"""Domain events leave with the change that they tell of: handed over at least once, logged exactly
+once, in order per thread, whoever dies on the way and however often those who take them fail."""
 
 import asyncio
 from collections import defaultdict
@@ -10,7 +10,10 @@ import msgspec
 
 from greenroom.conversations.model import Role
 from greenroom.conversations.store import DomainEvent
+from greenroom.events.collector import Collector
+from greenroom.events.log import EventLog
 from greenroom.kernel.errors import Unavailable
+from greenroom.platform.bus.port import LocalBus
 from greenroom.platform.dynamodb.client import Send
 
 from .audit import differences, open_books
@@ -62,8 +65,8 @@ async def expected_of(process: Process, viewer: str, thread_id: str) -> list[str
 async def test_each_event_is_handed_over_in_order_while_sends_go_on(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
-    writers = [rig.process(has_listeners=True, is_orderly=False) for _ in range(2)]
-    taker = rig.process(has_listeners=True, is_orderly=False)
+    writers = [rig.process(keeps_records=True, is_orderly=False) for _ in range(2)]
+    taker = rig.process(keeps_records=True, is_orderly=False)
     listener = Listener(seed, fails=0.1)
     people = [person() for _ in range(4)]
     threads = [(await start(writers[0].store, *people)).thread.id for _ in range(3)]
@@ -88,12 +91,14 @@ async def test_each_event_is_handed_over_in_order_while_sends_go_on(
         assert listener.first_times(thread_id) == expected
 
 
-async def test_whoever_dies_while_handing_over_repeats_and_skips_nothing(
-    rig: FaultRig, person: Person, seed: Seed
+async def test_whoever_dies_while_collecting_logs_everything_once(
+    rig: FaultRig, person: Person
 ) -> None:
-    """After any of the writes that it makes, one of which takes the record away."""
+    """After any of the writes that it makes, one of which takes the records away."""
+    bus = LocalBus()
+    log = EventLog(rig.pool, bus)
     for survived in range(20):
-        writer, taker = rig.process(has_listeners=True), rig.process(has_listeners=True)
+        writer, taker = rig.process(keeps_records=True), rig.process(keeps_records=True)
         ada, ben = person(), person()
         thread_id = (await start(writer.store, ada, ben)).thread.id
         await writer.rest()
@@ -101,23 +106,21 @@ async def test_whoever_dies_while_handing_over_repeats_and_skips_nothing(
         writer.line.meet = dying_after(1)
         await say(writer.store, thread_id, ada, "last words")
 
-        first, second = Listener(seed), Listener(seed)
-        await taker.store.hand_over(first)
         taker.line.meet = dying_after(survived)
         with suppress(Unavailable):
-            await taker.store.hand_over(first)
+            await Collector(rig.pool, log, bus, clock=rig.clock, store=taker.store).drain()
         await taker.rest()
-        heir = rig.process(has_listeners=True)
-        await hand_over(heir, second)
+        heir = rig.process(keeps_records=True)
+        await Collector(rig.pool, log, bus, clock=rig.clock, store=heir.store).drain()
 
-        expected = await expected_of(heir, ada, thread_id)
-        taken = first.taken[thread_id] + second.taken[thread_id]
-        assert list(dict.fromkeys(taken)) == expected, survived
-        assert second.taken[thread_id] == expected[len(expected) - len(second.taken[thread_id]) :]
+        logged = await log.of_thread(thread_id, 0, 100)
+        told = [f"{each.type} {each.message_id}" for each in logged]
+        assert told == await expected_of(heir, ada, thread_id), survived
+        assert [each.thread_number for each in logged] == [1, 2, 3], survived
         assert differences(await open_books(heir.table, [ada, ben])) == [], survived
         if taker.line.writes < survived:
             return
-    raise AssertionError("handing two records over took more writes than were tried")
+    raise AssertionError("collecting two records took more writes than were tried")
 
 
 async def test_an_event_waits_for_the_one_before_it_in_its_thread(
@@ -125,7 +128,7 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
 ) -> None:
     """Someone whom the first change concerns cannot be reached, and the second does not concern
     them. Another thread does not wait."""
-    writer = rig.process(has_listeners=True)
+    writer = rig.process(keeps_records=True)
     ada, ben, cleo = person(), person(), person()
     thread_id = (await start(writer.store, ada, ben, cleo)).thread.id
     other_id = (await start(writer.store, ada, ben)).thread.id
@@ -133,13 +136,13 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
     await hand_over(writer, listener)
     before = listener.first_times(thread_id)
 
-    dying = rig.process(has_listeners=True)
+    dying = rig.process(keeps_records=True)
     dying.line.meet = dying_after(1)
     await dying.store.remove_participant(None, thread_id, cleo)
     last = await say(writer.store, thread_id, ada, "is she gone?")
     other = await say(writer.store, other_id, ada, "hello")
 
-    taker = rig.process(has_listeners=True)
+    taker = rig.process(keeps_records=True)
     taker.line.meet = unable_to_reach(cleo)
     await hand_over(taker, listener, looks=4)
     assert listener.first_times(thread_id) == before
@@ -147,7 +150,8 @@ async def test_an_event_waits_for_the_one_before_it_in_its_thread(
     taker.line.meet = None
     await hand_over(taker, listener)
     after = listener.first_times(thread_id)[len(before) :]
-    assert len(after) == 2
+    types = [each.partition(" ")[0] for each in after]
+    assert types == ["message.send", "participant.removed", "message.send"]
     assert after[-1] == f"message.send {last.id}"
 
 
@@ -156,7 +160,7 @@ async def test_an_event_that_was_overlooked_comes_before_those_after_it(
 ) -> None:
     """A look along the outbox can pass a place just before something is put there, and find what
     was put behind it later."""
-    writer, taker = rig.process(has_listeners=True), rig.process(has_listeners=True)
+    writer, taker = rig.process(keeps_records=True), rig.process(keeps_records=True)
     ada, ben = person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
     await say(writer.store, thread_id, ada, "second")
@@ -173,10 +177,10 @@ async def test_a_record_that_waits_for_its_listener_is_settled_once(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
     """With listeners away for long, looking after what lies there must not cost more and more."""
-    writer, sweeper = rig.process(has_listeners=True), rig.process(has_listeners=True)
+    writer, sweeper = rig.process(keeps_records=True), rig.process(keeps_records=True)
     ada, ben = person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
-    dying = rig.process(has_listeners=True)
+    dying = rig.process(keeps_records=True)
     dying.line.meet = dying_after(1)
     await say(dying.store, thread_id, ada, "half done")
     await writer.rest()
@@ -197,7 +201,7 @@ async def test_what_is_being_added_is_told_with_the_one_it_concerns(
     rig: FaultRig, person: Person, seed: Seed
 ) -> None:
     """Events of changes other than messages come along in their places."""
-    writer, listener = rig.process(has_listeners=True), Listener(seed)
+    writer, listener = rig.process(keeps_records=True), Listener(seed)
     ada, ben, cleo = person(), person(), person()
     thread_id = (await start(writer.store, ada, ben)).thread.id
     message = await say(writer.store, thread_id, ada, "so")
@@ -209,7 +213,7 @@ async def test_what_is_being_added_is_told_with_the_one_it_concerns(
     kinds = [each.partition(" ")[0] for each in listener.taken[thread_id]]
     assert kinds == [
         *("thread.create", "message.send", "message.send", "message.edit"),
-        *("message.send", "thread.read", "message.delete"),
+        *("message.send", "participant.added", "thread.read", "message.delete"),
     ]
 
 

@@ -1,7 +1,7 @@
 """What a worker works with: bookings with payments, a provider that is told what to say."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -71,9 +71,15 @@ class PlainSettling:
         return bool(news)
 
 
-def transactions_on(pool: asyncpg.Pool, clock: Clock) -> ContractTransactions:
+def transactions_on(
+    pool: asyncpg.Pool, clock: Clock, wake_collector: Callable[[], None] = lambda: None
+) -> ContractTransactions:
     return ContractTransactions(
-        pool, cast("ThreadUpdates", NoThreads()), clock=clock, randomness=lambda: "0" * 14
+        pool,
+        cast("ThreadUpdates", NoThreads()),
+        clock=clock,
+        randomness=lambda: "0" * 14,
+        wake_collector=wake_collector,
     )
 
 

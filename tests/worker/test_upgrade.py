@@ -1,4 +1,5 @@
-"""A database that was used with the former queue and timers is migrated without losing any work."""
+"""A database that was used with the former queues and timers is migrated without losing any work or
+event."""
 
 import secrets
 import shutil
@@ -8,6 +9,10 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from greenroom.events.collector import Collector
+from greenroom.events.log import EventLog
+from greenroom.kernel.money import Money
+from greenroom.platform.bus.port import LocalBus
 from greenroom.platform.postgres.migrations import default_folder, migrate
 from greenroom.platform.postgres.pool import open_pool
 from greenroom.platform.tasks.runner import TaskRunner
@@ -59,6 +64,9 @@ insert into timer (subject, name, due_at, attempts, failure) values
     ('leg_1', 'begin', '2026-01-01', 0, null),
     ('crd_1', 'expire', '2026-01-02', 1, null),
     ('crd_2', 'expire', '2026-01-03', 10, 'RuntimeError: broken');
+insert into outbox (event, occurred_at, thread_id) values ('message.send', '2026-01-01', 'thr_1');
+insert into contract_event (event, occurred_at, thread_id, leg_id, amount_cents, currency) values
+    ('leg.confirmed', '2026-01-01', 'thr_1', 'leg_1', 5, 'EUR');
 """
 FORMER_OBJECTS = """
 select relname from pg_class where relname ~ 'pgqueuer|^timer'
@@ -67,7 +75,7 @@ union all select typname from pg_type where typname ~ 'pgqueuer'
 """
 
 
-async def test_queued_payments_and_timers_survive_the_upgrade(
+async def test_queued_payments_timers_and_events_survive_the_upgrade(
     postgres_url: str, tmp_path: Path, clock: "FakeClock"
 ) -> None:
     server = await asyncpg.connect(postgres_url)
@@ -114,6 +122,12 @@ async def test_queued_payments_and_timers_survive_the_upgrade(
         done.clear()
         assert await runner.run_in_order("timer", 10) == 2
         assert done == [("leg_1/begin", 0), ("crd_1/expire", 1)]
+        bus = LocalBus()
+        log = EventLog(pool, bus)
+        await Collector(pool, log, bus, clock=clock).drain()
+        first, second = await log.of_thread("thr_1", 0, 10)
+        assert (first.type, second.type) == ("message.send", "leg.confirmed")
+        assert (second.leg_id, second.money) == ("leg_1", Money(5, "EUR"))
     finally:
         await pool.close()
         await server.execute(f"drop database {name} with (force)")

@@ -1,20 +1,22 @@
-"""The worker carries out payments, runs timers in order, and hands events on."""
+"""The worker carries out payments, runs timers in order, and collects events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import asyncpg
 import pytest
 
-from greenroom.bookings.events import ContractEvent
 from greenroom.bookings.money.provider import Outcome, ProviderUnavailable
 from greenroom.bookings.money.running import PaymentRunner
 from greenroom.bookings.timers import in_transaction
 from greenroom.bookings.transactions import ContractTransaction, ContractTransactions, NewEvent
+from greenroom.events.collector import OUTBOX_TOPIC, Collector
+from greenroom.events.log import EventLog
 from greenroom.kernel.limits import Limits
 from greenroom.kernel.money import Money
 from greenroom.platform.backoff import Backoff
+from greenroom.platform.bus.port import LocalBus
 from greenroom.platform.tasks.runner import TaskRunner
 from greenroom.platform.tasks.table import dead_tasks, replay
 from greenroom.worker import ROUND_S, Worker
@@ -24,7 +26,7 @@ from tests.support.waiting import PATIENCE_S
 from .payments import PlainSettling, ScriptedProvider, add_payment, transactions_on
 
 AT_ONCE = Backoff(base_ms=0, cap_ms=0, attempts=3)
-TABLES = "task, payment, contract_event, provider_event"
+TABLES = "task, payment, outbox, event_log, provider_event"
 
 
 class Bench:
@@ -33,30 +35,30 @@ class Bench:
     def __init__(self, pool: asyncpg.Pool, clock: "FakeClock") -> None:
         self.pool = pool
         self.clock = clock
-        self.transactions: ContractTransactions = transactions_on(pool, clock)
+        self.bus = LocalBus()
+        self.transactions: ContractTransactions = transactions_on(
+            pool, clock, wake_collector=lambda: self.bus.publish(OUTBOX_TOPIC, ["ledger"])
+        )
         self.provider = ScriptedProvider()
         self.settling = PlainSettling(pool)
         self.ran: list[tuple[str, str]] = []
         self.broken: set[str] = set()
-        self.heard: list[ContractEvent] = []
-        self.told = asyncio.Event()
+        self.events = EventLog(pool, self.bus)
         self.worker = self.make_worker()
 
-    def make_worker(self, *, listening: bool = True) -> Worker:
-        async def hear(events: Sequence[ContractEvent]) -> None:
-            self.heard += events
-            self.told.set()
-
-        return Worker(
+    def make_worker(self) -> Worker:
+        worker = Worker(
             self.pool,
             TaskRunner(self.pool, clock=self.clock, backoff=AT_ONCE),
             PaymentRunner(self.pool, self.provider, self.settling),
+            self.events,
             timers={"leg_": in_transaction(self.transactions, self.run_timer)},
             clock=self.clock,
             limits=replace(Limits(), maintenance_interval_s=60),
-            listeners=[hear] if listening else [],
             timer_backoff=AT_ONCE,
         )
+        worker.add(Collector(self.pool, self.events, self.bus, clock=self.clock))
+        return worker
 
     async def run_timer(self, tx: ContractTransaction, subject: str, name: str) -> None:
         tx.emit(NewEvent(f"ran.{name}", leg_id=subject, money=Money(5, "EUR"), data={"a": 1}))
@@ -241,9 +243,8 @@ async def test_a_timer_is_not_run_before_its_time_and_the_worker_wakes_for_it(
     assert await bench.worker.go_round() == 1.5
     assert bench.ran == []
     bench.clock.advance(seconds=1.5)
-    assert await bench.worker.go_round() == 0
-    assert bench.ran == [("leg_a", "begin")]
     assert await bench.worker.go_round() == ROUND_S
+    assert bench.ran == [("leg_a", "begin")]
 
 
 async def test_a_timer_that_fails_does_not_stop_the_others_and_can_be_replayed(
@@ -258,7 +259,7 @@ async def test_a_timer_that_fails_does_not_stop_the_others_and_can_be_replayed(
     assert (dead.kind, dead.key, dead.attempts) == ("timer", "leg_a/begin", 3)
     assert dead.failure == "RuntimeError: broken"
     # What a failed attempt told of has not happened.
-    assert [event.leg_id for event in bench.heard] == ["leg_b"]
+    assert [event.leg_id for event in await bench.events.read(0, 10)] == ["leg_b"]
     bench.broken = set()
     assert await replay(bench.pool, kind="timer", key="leg_z/begin") == 0
     assert await replay(bench.pool, kind="timer", key="leg_a/begin") == 1
@@ -293,6 +294,7 @@ async def test_a_timer_that_does_not_end_by_what_it_does_is_not_run_for_ever(
         bench.pool,
         TaskRunner(bench.pool, clock=bench.clock),
         PaymentRunner(bench.pool, bench.provider, bench.settling),
+        bench.events,
         timers={"leg_": forgetful},
         clock=bench.clock,
         limits=Limits(),
@@ -304,49 +306,28 @@ async def test_a_timer_that_does_not_end_by_what_it_does_is_not_run_for_ever(
     assert len(await dead_tasks(bench.pool)) == 1
 
 
-async def test_listeners_get_events_in_order_and_again_when_they_failed(bench: Bench) -> None:
-    now_ms = bench.clock()
-    failures = 1
-    heard: list[str | None] = []
-
-    async def hear(events: Sequence[ContractEvent]) -> None:
-        nonlocal failures
-        if failures:
-            failures -= 1
-            raise OSError("the listener is away")
-        heard.extend(event.leg_id for event in events)
-
-    bench.worker._events._listeners = [hear]
-    await bench.set_timers(leg_a=now_ms - 3, leg_b=now_ms - 2, leg_c=now_ms - 1)
-    with pytest.raises(OSError, match="away"):
-        await bench.worker.go_round()
-    assert await bench.count("contract_event") == 3
-    await bench.worker.go_round()
-    assert heard == ["leg_a", "leg_b", "leg_c"]
-    assert await bench.count("contract_event") == 0
-
-
-async def test_an_event_comes_with_all_that_was_told(bench: Bench) -> None:
+async def test_an_event_is_logged_with_all_that_was_told(bench: Bench) -> None:
+    before = await bench.events.head()
     await bench.set_timers(leg_a=bench.clock())
     await bench.worker.run_until_idle()
-    [event] = bench.heard
-    assert (event.event, event.at_ms, event.leg_id) == ("ran.begin", bench.clock(), "leg_a")
+    [event] = await bench.events.read(before, 10)
+    assert (event.type, event.at_ms, event.leg_id) == ("ran.begin", bench.clock(), "leg_a")
     assert (event.money, event.data) == (Money(5, "EUR"), {"a": 1})
+    assert (event.thread_id, event.thread_number) == (None, None)
 
 
-async def test_without_listeners_events_are_forgotten_after_their_keeping_time(
-    bench: Bench,
-) -> None:
-    worker = bench.make_worker(listening=False)
+async def test_events_are_deleted_after_their_keeping_time(bench: Bench) -> None:
     await bench.set_timers(leg_a=bench.clock())
-    await worker.go_round()
+    await bench.worker.run_until_idle()
     await bench.pool.execute("insert into provider_event values ('evt_1', $1)", bench.clock())
+    head = await bench.events.head()
     bench.clock.advance(days=29)
-    await worker.go_round()
-    assert await bench.count("contract_event") == await bench.count("provider_event") == 1
+    await bench.worker.go_round()
+    assert await bench.count("event_log") == await bench.count("provider_event") == 1
     bench.clock.advance(days=2)
-    await worker.go_round()
-    assert await bench.count("contract_event") == await bench.count("provider_event") == 0
+    await bench.worker.go_round()
+    assert await bench.count("event_log") == await bench.count("provider_event") == 0
+    assert await bench.events.head() == head, "positions are not given out again"
 
 
 async def test_one_worker_at_a_time_leads(bench: Bench) -> None:
@@ -361,11 +342,12 @@ async def test_one_worker_at_a_time_leads(bench: Bench) -> None:
 
 
 async def test_a_running_worker_does_all_this_by_itself_and_stops(bench: Bench) -> None:
+    head = await bench.events.head()
     await bench.set_timers(leg_a=bench.clock())
     bench.worker.start()
     await add_payment(bench.pool, "pay_1", now_ms=bench.clock())
     async with asyncio.timeout(PATIENCE_S):
         await bench.settling.happened.wait()
-        await bench.told.wait()
+        assert await bench.events.wait_for_new(head, PATIENCE_S)
     await asyncio.wait_for(bench.worker.stop(), PATIENCE_S)
     assert bench.ran == [("leg_a", "begin")]

@@ -14,6 +14,7 @@ from greenroom_client.limits import ClientLimits
 from greenroom_client.sending import QueuedSend
 from greenroom_client.state import State
 from greenroom_client.timing import Timing
+from greenroom_client.webhooks import WebhookError, verify_webhook
 
 __all__ = [
     "TRANSPORTS",
@@ -28,4 +29,6 @@ __all__ = [
     "State",
     "Timing",
     "UnreachableError",
+    "WebhookError",
+    "verify_webhook",
 ]

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from asyncpg import Record
 
 from greenroom.bookings.documents.web_addresses import check_public_address
-from greenroom.bookings.legs import lock_group
+from greenroom.bookings.legs import lock_group, thread_of
 from greenroom.bookings.model import Group
 from greenroom.bookings.proposals import check_title
 from greenroom.bookings.transactions import (
@@ -17,7 +18,13 @@ from greenroom.bookings.transactions import (
     HistoryEntry,
     NewEvent,
 )
-from greenroom.kernel.errors import ActionConflict, ActionInvalidState, InvalidRequest, NotFound
+from greenroom.kernel.errors import (
+    ActionConflict,
+    ActionInvalidState,
+    InvalidRequest,
+    NotFound,
+    ThreadNotFound,
+)
 from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres.pool import Session
 
@@ -115,8 +122,11 @@ class Documents:
         new = _check(new)
 
         async def work(tx: ContractTransaction) -> Document:
-            group = await lock_group(tx, group_id)
-            return await _insert(tx, group, new)
+            thread_id = await thread_of(tx, group_id)
+            if thread_id is not None:
+                with suppress(ThreadNotFound):
+                    await tx.access(thread_id, None)
+            return await _insert(tx, await lock_group(tx, group_id), new)
 
         return await self._transactions.run(work, once)
 
@@ -126,7 +136,7 @@ class Documents:
             row = await snapshot.conn.fetchrow(DOCUMENT_FOR, document_id, viewer)
             if row is None:
                 raise NotFound
-            return _read(row, await snapshot.conn.fetch(SIGNERS, document_id))
+            return read_document(row, _signers(await snapshot.conn.fetch(SIGNERS, document_id)))
 
 
 def _check(new: NewDocument) -> NewDocument:
@@ -189,10 +199,15 @@ async def _load(conn: Session, statement: str, document_id: str) -> Document:
     row = await conn.fetchrow(statement, document_id)
     if row is None:
         raise NotFound
-    return _read(row, await conn.fetch(SIGNERS, document_id))
+    return read_document(row, _signers(await conn.fetch(SIGNERS, document_id)))
 
 
-def _read(row: Record, signers: list[Record]) -> Document:
+def _signers(rows: list[Record]) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in rows]
+
+
+def read_document(row: Record, signers: Sequence[tuple[Any, ...]]) -> Document:
+    """`signers` are rows of user, state, hash and time, in order."""
     return Document(
         row["document_id"],
         row["group_id"],
@@ -202,7 +217,7 @@ def _read(row: Record, signers: list[Record]) -> Document:
         row["bytes"],
         row["sha256"],
         row["state"],
-        tuple(Signer(*signer.values()) for signer in signers),
+        tuple(Signer(*signer) for signer in signers),
         row["created_at"],
         row["updated_at"],
     )

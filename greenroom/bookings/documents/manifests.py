@@ -116,7 +116,7 @@ class Manifests:
                     raise NotFound from None
         if row is None:
             raise NotFound
-        return _read(row)
+        return read_manifest(row)
 
     async def access_all(
         self, viewer: str, thread_id: str, before: str, limit: int
@@ -133,7 +133,7 @@ async def manifests_of(
 ) -> list[Manifest]:
     """As `access_all`. The caller has checked access."""
     rows = await snapshot.conn.fetch(MANIFESTS_OF_THREAD, thread_id, before, limit)
-    return [_read(row) for row in rows]
+    return [read_manifest(row) for row in rows]
 
 
 def check_items(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -217,7 +217,7 @@ async def _insert(tx: ContractTransaction, manifest: Manifest, role: Role) -> No
     )
 
 
-def _read(row: Record) -> Manifest:
+def read_manifest(row: Record) -> Manifest:
     return Manifest(
         row["manifest_id"],
         row["thread_id"],

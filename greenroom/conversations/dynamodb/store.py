@@ -19,7 +19,7 @@ from greenroom.conversations.dynamodb.changes.starts import Starts
 from greenroom.conversations.dynamodb.changes.sweeper import Sweeper
 from greenroom.conversations.dynamodb.changes.threads import Threads
 from greenroom.conversations.dynamodb.items.cards import with_cards
-from greenroom.conversations.dynamodb.items.keys import job_key, thread_key
+from greenroom.conversations.dynamodb.items.keys import job_key, message_key, thread_key
 from greenroom.conversations.dynamodb.items.rows import message_from
 from greenroom.conversations.dynamodb.items.threads import state_from
 from greenroom.conversations.dynamodb.reads.feeds import FeedReads
@@ -44,6 +44,8 @@ from greenroom.conversations.store import (
     Conversation,
     Deliver,
     FeedPosition,
+    FoundMessage,
+    HandedOver,
     MessagePage,
     Send,
     Sent,
@@ -71,10 +73,12 @@ class DynamoConversations:
         randomness: Randomness,
         limits: Limits,
         wake: Wake,
-        has_listeners: bool = False,
+        keeps_records: bool = True,
     ) -> None:
+        """`keeps_records`: records of changes stay until `hand_over` has delivered their events.
+        Otherwise nobody gets the events."""
         projector = Projector(
-            table, clock=clock, limits=limits, wake=wake, keeps_records=has_listeners
+            table, clock=clock, limits=limits, wake=wake, keeps_records=keeps_records
         )
         self._table = table
         self._clock = clock
@@ -159,6 +163,21 @@ class DynamoConversations:
             return None
         [message] = await with_cards(self._table, [message_from(item)])
         return message
+
+    @metered
+    async def find_threads(self, thread_ids: Sequence[str]) -> dict[str, Thread]:
+        items = await self._table.get_many([thread_key(each) for each in thread_ids])
+        states = map(state_from, items.values())
+        return {state.id: self._threads.for_server(state) for state in states}
+
+    @metered
+    async def find_messages(self, places: Sequence[tuple[str, str]]) -> dict[str, FoundMessage]:
+        keys = [key for place in places if (key := message_key(*place)) is not None]
+        found = {}
+        for item in (await self._table.get_many(keys)).values():
+            message = message_from(item)
+            found[message.id] = FoundMessage(message, item.get("cardId"), "visibleTo" in item)
+        return found
 
     @metered
     async def inbox(
@@ -343,7 +362,9 @@ class DynamoConversations:
         return await self._sweeper.settle() + await self.decisions.settle()
 
     @metered
-    async def hand_over(self, deliver: Deliver) -> int:
+    async def hand_over(self, deliver: Deliver) -> HandedOver:
+        """Pass domain events to `deliver`, a bounded number, in order per thread, and delete them
+        when it has returned: each is delivered at least once."""
         return await self._sweeper.hand_over(deliver)
 
     async def prune(self) -> dict[str, int]:

@@ -88,6 +88,8 @@ async def _join(change: Change, by: str | None, thread_id: str, user_id: str, ro
         await change.conn.execute(sql.ADD_INBOX_ROW, user_id, thread_id, now_ms)
     await change.tell_all(thread_id, by)
     await change.say(by, thread_id, "participant.added", user_id=user_id, role=role)
+    joined = {"user_id": user_id, "role": role}
+    await change.publish("participant.added", by, thread_id, joined)
 
 
 def _check_may_remove(role: str, of_role: str) -> None:
@@ -103,3 +105,4 @@ async def _leave(change: Change, by: str | None, thread_id: str, user_id: str) -
     await change.tell_all(thread_id, by)
     code = "participant.left" if by == user_id else "participant.removed"
     await change.say(by, thread_id, code, user_id=user_id)
+    await change.publish(code, by, thread_id, {"user_id": user_id})

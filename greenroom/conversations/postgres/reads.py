@@ -1,11 +1,13 @@
 """Reading threads and messages: one query each, through what the viewer may see."""
 
+from collections.abc import Sequence
+
 from asyncpg import Pool
 
 from greenroom.conversations.model import Cursor, Message, Thread
 from greenroom.conversations.postgres import sql
 from greenroom.conversations.postgres.rows import head_of, message_from, thread_from
-from greenroom.conversations.store import MessagePage
+from greenroom.conversations.store import FoundMessage, MessagePage
 from greenroom.platform.postgres.pool import unavailable_on_failure
 
 AFTER_ALL = "~"
@@ -40,6 +42,20 @@ class Reads:
     async def message(self, viewer: str, thread_id: str, message_id: str) -> Message | None:
         row = await self._pool.fetchrow(sql.MESSAGE, viewer, thread_id, message_id)
         return None if row is None else message_from(row)
+
+    @unavailable_on_failure()
+    async def find_threads(self, thread_ids: Sequence[str]) -> dict[str, Thread]:
+        rows = await self._pool.fetch(sql.FIND_THREADS, thread_ids)
+        return {row["thread_id"]: thread_from(row, with_inbox=False) for row in rows}
+
+    @unavailable_on_failure()
+    async def find_messages(self, places: Sequence[tuple[str, str]]) -> dict[str, FoundMessage]:
+        threads, messages = [place[0] for place in places], [place[1] for place in places]
+        rows = await self._pool.fetch(sql.FIND_MESSAGES, threads, messages)
+        return {
+            row["message_id"]: FoundMessage(message_from(row), row["card_id"], row["is_partial"])
+            for row in rows
+        }
 
     @unavailable_on_failure()
     async def ping(self) -> None:

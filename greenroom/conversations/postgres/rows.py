@@ -24,7 +24,6 @@ from greenroom.conversations.model import (
     Thread,
 )
 from greenroom.conversations.previews import as_last_message
-from greenroom.conversations.store import DomainEvent
 from greenroom.kernel.kept import reads_kept
 
 # Stands in the place of a message id in the last `thread.changed` of somebody who left. The event
@@ -190,17 +189,6 @@ def _file_event(event: Event, row: Record) -> Event | None:
     if row["f_message_id"] is not None and is_gone:
         return None
     return replace(event, message_id=row["f_message_id"], file_id=row["file_id"])
-
-
-def domain_event_from(row: Record) -> DomainEvent:
-    return DomainEvent(
-        row["event"],
-        row["occurred_at"],
-        row["actor"],
-        row["thread_id"],
-        row["message_id"],
-        _json(row["data"]),
-    )
 
 
 def _mark(message_id: str, at_ms: int | None) -> ReadMark | None:

@@ -64,6 +64,16 @@ THREAD_FOR_BACKEND = f"""
 select {_THREAD_COLUMNS} from thread t where t.thread_id = $1
 """
 
+# For the server itself: no viewer.
+FIND_THREADS = f"""
+select {_THREAD_COLUMNS} from thread t where t.thread_id = any ($1::text[])
+"""
+FIND_MESSAGES = f"""
+select {MESSAGE_COLUMNS}, m.card_id, m.visible_to is not null as is_partial
+from unnest($1::text[], $2::text[]) as a (thread_id, message_id)
+join message m on m.thread_id = a.thread_id and m.message_id = a.message_id
+"""
+
 # Where the feed stands, and the count of each folder.
 _INBOX_SUMMARY = f"""
     select {_HEAD_COLUMNS}, {{counts}}

@@ -16,7 +16,6 @@ from greenroom.conversations.postgres.receipts import Receipts
 from greenroom.conversations.postgres.sends import Sends
 from greenroom.conversations.postgres.starts import Starts
 from greenroom.conversations.postgres.transactions import Transactions, Wake
-from greenroom.conversations.postgres.upkeep.outbox import Outbox
 from greenroom.conversations.postgres.upkeep.pruning import Pruning
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
@@ -50,6 +49,8 @@ class PostgresConversations:
         self.thread = reads.thread
         self.messages = reads.messages
         self.message = reads.message
+        self.find_threads = reads.find_threads
+        self.find_messages = reads.find_messages
         self.ping = reads.ping
 
         sends = Sends(
@@ -114,7 +115,6 @@ class PostgresConversations:
         self.heads = feeds.heads
         self.acknowledge = feeds.acknowledge
 
-        self.hand_over = Outbox(transactions, limits=limits).hand_over
         self.prune = Pruning(transactions, limits=limits).prune
 
         self._pool = pool

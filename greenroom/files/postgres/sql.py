@@ -93,12 +93,21 @@ REVEAL = """
 insert into file_grant (file_id, user_id, at) values ($1, $2, $3) on conflict do nothing
 """
 
+# With the domain event of the end: file.ready, file.quarantined or file.refused.
 FINISH = """
-update file set state = $2, reason = $3, media = $4, sha256 = coalesce($5, sha256),
-    content_mime = $6, width = $7, height = $8, duration_ms = $9, peaks = $10, band = $11,
-    band_source = $12, renditions = $13, finished_at = $14, told_at = null
-where file_id = $1 and state = 'processing'
-returning 1
+with done as (
+    update file set state = $2, reason = $3, media = $4, sha256 = coalesce($5, sha256),
+        content_mime = $6, width = $7, height = $8, duration_ms = $9, peaks = $10, band = $11,
+        band_source = $12, renditions = $13, finished_at = $14, told_at = null
+    where file_id = $1 and state = 'processing'
+    returning file_id, thread_id, state, reason
+), told as (
+    insert into outbox (event, occurred_at, thread_id, data)
+    select 'file.' || state, $14, thread_id,
+        jsonb_strip_nulls(jsonb_build_object('file_id', file_id, 'reason', reason))
+    from done
+)
+select 1 from done
 """
 
 NOTE_STEPS = """
@@ -111,13 +120,24 @@ on conflict (file_id, step) do update
 
 NOTE_TOLD = "update file set told_at = $2 where file_id = $1"
 
+# The domain event is file.expired; an upload that was never completed has none.
 EXPIRE = """
-update file set state = 'expired', renditions = '[]', finished_at = coalesce(finished_at, $2),
-    deleted_at = $2,
-    -- Those who see it are told. Nobody sees what was never sent.
-    told_at = case when exists (select from file_use u where u.file_id = $1) then null else $2 end
-where file_id = $1 and deleted_at is null
-returning 1
+with before as (
+    select file_id, state from file where file_id = $1 and deleted_at is null for update
+), gone as (
+    update file f set state = 'expired', renditions = '[]',
+        finished_at = coalesce(f.finished_at, $2), deleted_at = $2,
+        -- Those who see it are told. Nobody sees what was never sent.
+        told_at = case when exists (select from file_use u where u.file_id = $1) then null
+            else $2 end
+    from before b where f.file_id = b.file_id
+    returning f.file_id, f.thread_id, b.state as state_before
+), told as (
+    insert into outbox (event, occurred_at, thread_id, data)
+    select 'file.expired', $2, thread_id, jsonb_build_object('file_id', file_id)
+    from gone where state_before <> 'uploading'
+)
+select 1 from gone
 """
 
 # Nobody changes them until the transaction ends; in one order, so that two do not block each other.

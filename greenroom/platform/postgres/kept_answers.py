@@ -1,10 +1,16 @@
 """The first answer to each Idempotency-Key, stored in the transaction of the change itself."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from asyncpg import Pool, Record
 
+from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import IdempotencyMismatch, Unavailable
 from greenroom.platform.idempotency import Kept, Once
-from greenroom.platform.postgres.pool import Session
+from greenroom.platform.postgres.pool import Session, unavailable_on_failure
+
+T = TypeVar("T")
 
 CLAIM_KEY = """
 insert into idempotency_key (caller, route, key, fingerprint, created_at)
@@ -53,3 +59,34 @@ async def recall(conn: Pool | Session, once: Once) -> Kept | None:
 
 def _scope(once: Once) -> tuple[str, str, str]:
     return once.caller, once.route, once.key
+
+
+class KeyedTransactions:
+    """Changes that are one transaction each, together with the answer that is kept."""
+
+    def __init__(self, pool: Pool, *, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+
+    @unavailable_on_failure()
+    async def run(self, work: Callable[[Session], Awaitable[T]], once: Once | None) -> T | Kept:
+        async with self._pool.acquire() as conn, conn.transaction():
+            kept = None if once is None else await claim(conn, once, self._clock())
+            if kept is not None:
+                return kept
+            outcome = await work(conn)
+            if once is not None:
+                await keep(conn, once, once.answer(outcome))
+            return outcome
+
+    @unavailable_on_failure()
+    async def recall(self, once: Once) -> Kept | None:
+        return await recall(self._pool, once)
+
+    @unavailable_on_failure()
+    async def keep_refusal(self, once: Once, refusal: Kept) -> Kept:
+        async with self._pool.acquire() as conn, conn.transaction():
+            kept = await claim(conn, once, self._clock())
+            if kept is None:
+                await keep(conn, once, refusal)
+            return kept or refusal

@@ -14,10 +14,10 @@ RACES = 4
 
 # What happened to these, in the order in which it did.
 HAPPENED = """
-select coalesce(card_id, leg_id) as subject, event from contract_event
+select coalesce(card_id, leg_id) as subject, type from event_log
 where occurred_at >= $2 and (card_id = any($1) or (card_id is null and leg_id = any($1)))
-    and event in ('action.state_change', 'leg.in_progress')
-order by id
+    and type in ('action.state_change', 'leg.in_progress')
+order by position
 """
 LEFT = "select count(*) from task where kind = 'timer' and split_part(key, '/', 1) = any($1)"
 
@@ -105,7 +105,7 @@ async def everything(charging: Charging) -> list[int]:
     """How much there is of what timers could do a second time."""
     return [
         await charging.pool.fetchval(f"select count(*) from {table}")  # noqa: S608 (names of tables)
-        for table in ("history", "contract_event", "payment", "money_entry", "task")
+        for table in ("history", "event_log", "payment", "money_entry", "task")
     ]
 
 

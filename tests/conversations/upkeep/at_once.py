@@ -17,7 +17,9 @@ async def erase(rooms: Rooms, person: "Person") -> int:
     """As the command does it; says how many messages went."""
     await rooms.upkeep.check_may_erase(person.id)
     await rooms.accounts.erase_user(person.id)
-    return sum([step.messages async for step in rooms.upkeep.erase(person.id)])
+    messages = sum([step.messages async for step in rooms.upkeep.erase(person.id)])
+    await rooms.collector.drain()
+    return messages
 
 
 async def export(rooms: Rooms, person: "Person") -> dict[str, list[Json]]:

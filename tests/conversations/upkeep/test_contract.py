@@ -105,7 +105,7 @@ async def test_erasing_takes_the_words_and_leaves_the_contract(
     assert card["totals"]["total_cents"] == 900
     assert "note" not in card["payload"]
     assert "card.changed" in [event["type"] for event in await buyer.sync(cursor)]
-    for table in ("card", "history_detail", "history", "message", "contract_event"):
+    for table in ("card", "history_detail", "history", "message", "outbox"):
         found = await pool.fetchval(
             f"select count(*) from {table} t where t::text like $1 and t::text like $2",  # noqa: S608
             f"%{SECRET}%",

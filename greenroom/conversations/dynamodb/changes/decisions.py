@@ -102,7 +102,7 @@ class Decisions:
 
     async def prune(self) -> int:
         limits = self._threads.limits
-        older_than_ms = self._threads.clock() - limits.outbox_kept_days * DAY_MS
+        older_than_ms = self._threads.clock() - limits.event_log_kept_days * DAY_MS
         return await self._ledger.prune(older_than_ms, limits.maintenance_batch)
 
     async def _apply_all(self, decisions: Iterable[Decision]) -> int:

@@ -105,6 +105,7 @@ class Membership:
             joined = Joined(now_ms, floor)
             change.notify([user], EventType.THREAD_CHANGED, joined, actor=by)
         change.append_notice(by, "participant.added", user_id=user, role=role)
+        change.publish("participant.added", by, data={"user_id": user, "role": role})
 
     async def remove(self, by: str | None, thread_id: str, user: str) -> None:
         async def decide(change: Change) -> None:
@@ -126,6 +127,7 @@ class Membership:
             change.notify_all(by)
             code = "participant.left" if by == user else "participant.removed"
             change.append_notice(by, code, user_id=user)
+            change.publish(code, by, data={"user_id": user})
 
         await self._threads.change(thread_id, decide)
 

@@ -1,8 +1,8 @@
-"""The last step of a change, in the background: update feed heads, then delete the outbox record.
+"""The last step of a change, in the background: update feed heads, then finish the outbox record.
 
 A feed's head item keeps its largest number, for the time when all its entries have expired. It is
-written before the record is deleted, so that after a crash the record is found and this is
-repeated.
+written before the record is finished, so that after a crash the record is found and this is
+repeated. A finished record is deleted, here or by whoever collects its domain events.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from greenroom.platform.dynamodb.table import Delete, Key, Table, Update
 
 HEADS_AT_ONCE = 16
 UNFINISHED = 1000
+REMEMBERED = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -25,24 +26,30 @@ class OutboxCleanup:
     """Runs one task that handles together whatever was added during its last round. If it fails,
     the records stay and the sweeper repeats the work, which does no harm."""
 
-    def __init__(self, table: Table, in_progress: set[Key]) -> None:
+    def __init__(self, table: Table, in_progress: set[Key], *, keeps_records: bool) -> None:
         self._table = table
         self._in_progress = in_progress
+        self._keeps_records = keeps_records
+        self._finished: dict[Key, None] = {}
+        """Records that are kept although nothing is to be done for them but to collect their
+        events; the last ones."""
         self._heads: dict[str, int] = {}
         self._records: list[Key] = []
         self._room = asyncio.Semaphore(UNFINISHED)
         self._task: asyncio.Task[None] | None = None
 
-    async def add(self, record: Key | None, heads: Mapping[str, int]) -> None:
+    async def add(self, record: Key, heads: Mapping[str, int]) -> None:
         await self._room.acquire()
         for user, n in heads.items():
             self._heads[user] = max(n, self._heads.get(user, 0))
-        if record is not None:
-            self._records.append(record)
-        else:
-            self._room.release()
+        self._records.append(record)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
+
+    def take_finished(self, record: Key) -> bool:
+        """Whether this process has finished the record. It is asked once, when the record is about
+        to be deleted."""
+        return self._finished.pop(record, False) is None
 
     async def drain(self) -> None:
         while self._task is not None and not self._task.done():
@@ -55,9 +62,9 @@ class OutboxCleanup:
             try:
                 await self._finish(heads, records)
             except Unavailable:
-                log.warning("outbox records could not be deleted; the sweeper will retry")
+                log.warning("outbox records could not be finished; the sweeper will retry")
             except Exception:
-                log.exception("outbox records could not be deleted; the sweeper will retry")
+                log.exception("outbox records could not be finished; the sweeper will retry")
             finally:
                 self._in_progress.difference_update(records)
                 for _ in records:
@@ -65,7 +72,12 @@ class OutboxCleanup:
 
     async def _finish(self, heads: Mapping[str, int], records: Sequence[Key]) -> None:
         await self.raise_heads(heads)
-        await self._table.write_many([Delete(key) for key in records])
+        if not self._keeps_records:
+            await self._table.write_many([Delete(key) for key in records])
+            return
+        self._finished.update(dict.fromkeys(records))
+        while len(self._finished) > REMEMBERED:
+            del self._finished[next(iter(self._finished))]
 
     async def raise_heads(self, heads: Mapping[str, int]) -> None:
         parallel = asyncio.Semaphore(HEADS_AT_ONCE)

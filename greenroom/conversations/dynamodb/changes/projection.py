@@ -81,13 +81,13 @@ class Projector:
         self._limits = limits
         self._wake = wake
         self._keeps_records = keeps_records
-        """True if domain events are delivered: then `Sweeper.hand_over` deletes the records."""
+        """True if domain events are collected: then `Sweeper.hand_over` deletes the records."""
         self._rows: RecentCache[Key, Row] = RecentCache(clock)
         self._heads: RecentCache[str, int] = RecentCache(clock)
         self._locks: KeyedLocks[str] = KeyedLocks()
         self._parallel = asyncio.Semaphore(PARALLEL)
         self._in_progress: set[Key] = set()
-        self._cleanup = OutboxCleanup(table, self._in_progress)
+        self._cleanup = OutboxCleanup(table, self._in_progress, keeps_records=keeps_records)
 
     async def project(self, record: OutboxRecord) -> bool:
         """Returns whether everybody concerned has their row and feed entry. If not, the record
@@ -97,7 +97,7 @@ class Projector:
         try:
             heads = await self._project_to_all(record)
             if heads is not None:
-                await self._cleanup.add(None if self._keeps_records else key, heads)
+                await self._cleanup.add(key, heads)
         finally:
             if heads is None or self._keeps_records:
                 self._in_progress.discard(key)
@@ -106,6 +106,8 @@ class Projector:
     async def project_fully(self, record: OutboxRecord) -> bool:
         """Like `project`, but also updates the feed heads before it returns, so that the caller can
         delete the record."""
+        if self._cleanup.take_finished(self.key_of(record)):
+            return True
         heads = await self._project_to_all(record)
         if heads is not None:
             await self._cleanup.raise_heads(heads)

@@ -3,19 +3,26 @@
 Both read the outbox records. `settle` and `hand_over` of the store call it.
 """
 
+import asyncio
+import hashlib
 import logging
+from collections.abc import Iterator, Sequence
 
 from greenroom.conversations.dynamodb.changes.blocks import PREFIX as BLOCK_NOTE
 from greenroom.conversations.dynamodb.changes.blocks import Blocks
 from greenroom.conversations.dynamodb.changes.change import OutboxRecord, decode_record
 from greenroom.conversations.dynamodb.changes.threads import Threads
 from greenroom.conversations.dynamodb.items.keys import outbox_shard
-from greenroom.conversations.store import Deliver, DomainEvent
+from greenroom.conversations.store import Deliver, DomainEvent, HandedOver
 from greenroom.kernel.errors import Unavailable
+from greenroom.kernel.ids import RANDOM_BITS, encode_random, make_id
 from greenroom.platform.dynamodb.table import Delete, Key
 from greenroom.platform.dynamodb.values import Item
 
 RECORDS_AT_ONCE = 1000
+RECORDS_DELIVERED = 200
+
+Ready = tuple[Key, OutboxRecord]
 
 log = logging.getLogger(__name__)
 
@@ -74,27 +81,40 @@ class Sweeper:
             )
         return False
 
-    async def hand_over(self, deliver: Deliver) -> int:
+    async def hand_over(self, deliver: Deliver) -> HandedOver:
         """Deliver the records that the previous call has seen as well. Of two records of one
         thread, the earlier can become readable after the later; waiting for one more call keeps
         their order. A record that is not delivered yet holds back the later ones of its thread."""
-        handed, seen, held = 0, set(), set()
-        for shard in range(self._threads.limits.outbox_shards):
-            for item in await self._records(shard):
-                key, thread_id = (item["pk"], item["sk"]), item["sk"].partition("#")[0]
-                seen.add(key)
-                if "record" not in item or thread_id in held:
-                    continue
-                record = await self._ready_record(item)
-                if record is None:
-                    held.add(thread_id)
-                    continue
-                await deliver(_events(record))
-                await self._table.write(Delete(key))
-                seen.discard(key)
-                handed += len(record.events)
+        shards = range(self._threads.limits.outbox_shards)
+        pages = await asyncio.gather(*(self._records(shard) for shard in shards))
+        items = [item for page in pages for item in page]
+        seen = {(item["pk"], item["sk"]) for item in items}
+        has_new = not seen <= self._seen
+        ready = await self._ready_records(items)
         self._seen = seen
-        return handed
+        handed = 0
+        for some in _chunks(ready):
+            events = [event for _, record in some for event in domain_events(record)]
+            await deliver(events)
+            await self._table.write_many([Delete(key) for key, _ in some])
+            self._seen.difference_update(key for key, _ in some)
+            handed += len(events)
+        is_cut = any(len(page) == RECORDS_AT_ONCE for page in pages)
+        return HandedOver(handed, has_more=has_new or (is_cut and handed > 0))
+
+    async def _ready_records(self, items: Sequence[Item]) -> list[Ready]:
+        ready: list[Ready] = []
+        held: set[str] = set()
+        for item in items:
+            thread_id = item["sk"].partition("#")[0]
+            if "record" not in item or thread_id in held:
+                continue
+            record = await self._ready_record(item)
+            if record is None:
+                held.add(thread_id)
+            else:
+                ready.append(((item["pk"], item["sk"]), record))
+        return ready
 
     async def _ready_record(self, item: Item) -> OutboxRecord | None:
         """None if the record is not ready or cannot be read."""
@@ -120,10 +140,28 @@ class Sweeper:
         return self._threads.projector.is_in_progress(key)
 
 
-def _events(record: OutboxRecord) -> list[DomainEvent]:
+def domain_events(record: OutboxRecord) -> list[DomainEvent]:
     return [
         DomainEvent(
-            event.event, event.at_ms, event.actor, record.thread_id, event.message_id, event.data
+            _event_id(record, index, event.at_ms),
+            event.event,
+            event.at_ms,
+            event.actor,
+            record.thread_id,
+            event.message_id,
+            event.data,
         )
-        for event in record.events
+        for index, event in enumerate(record.events)
     ]
+
+
+def _event_id(record: OutboxRecord, index: int, at_ms: int) -> str:
+    """The same whoever makes it: of the change there is one, and its events have places."""
+    place = f"{record.thread_id}#{record.ver}#{index}".encode()
+    bits = int.from_bytes(hashlib.sha256(place).digest()) >> (256 - RANDOM_BITS)
+    return make_id("evt", at_ms, encode_random(bits))
+
+
+def _chunks(ready: Sequence[Ready]) -> Iterator[Sequence[Ready]]:
+    for start in range(0, len(ready), RECORDS_DELIVERED):
+        yield ready[start : start + RECORDS_DELIVERED]

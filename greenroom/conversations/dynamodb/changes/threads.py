@@ -95,6 +95,12 @@ class Threads:
         row = await self.projector.row(state.id, viewer, state.members[viewer].ver)
         return await self._for_viewer(viewer, state, row.packed)
 
+    def for_server(self, state: StoredThread) -> Thread:
+        """The thread without a viewer, and without names and pictures of people."""
+        return thread_for(
+            state.id, public_thread(state), {}, viewer=None, inbox=None, standing=state.standing
+        )
+
     async def view_after(self, viewer: str | None, change: Change) -> Thread:
         """The thread as it will be when the change is committed."""
         packed = None

@@ -228,6 +228,8 @@ def _leave(change: Change, user_id: str) -> None:
     if before.members[user_id].status == "left" and not is_opener:
         return
     saw, pair = before.sees(user_id), before.pair()
+    if before.members[user_id].status != "left":
+        change.publish("participant.left", user_id, data={"user_id": user_id})
     change.state = replace(
         before.with_member(user_id, status="left", knows=False),
         subject=None if is_opener else before.subject,

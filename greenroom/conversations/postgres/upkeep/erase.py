@@ -199,3 +199,5 @@ async def _leave(change: Change, user_id: str, thread_id: str) -> None:
         await change.conn.execute(sql.TOUCH_THREAD, thread_id, change.clock())
         # As the server, not as the person: their blocks hide nothing of who is in the thread.
         await change.tell_all(thread_id, None)
+    if left:
+        await change.publish("participant.left", user_id, thread_id, {"user_id": user_id})

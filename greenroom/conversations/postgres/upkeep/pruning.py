@@ -24,10 +24,6 @@ MARK_PRUNED = """
 update feed_head h set pruned_n = greatest(h.pruned_n, o.n)
 from unnest($1::text[], $2::bigint[]) as o (user_id, n) where h.user_id = o.user_id
 """
-PRUNE_OUTBOX = """
-delete from outbox where id in (
-    select id from outbox where occurred_at < $1 order by id limit $2)
-"""
 
 
 class Pruning:
@@ -45,11 +41,9 @@ class Pruning:
             return {}
         now_ms, batch = change.clock(), limits.maintenance_batch
         keys_before_ms = now_ms - limits.idempotency_kept_days * DAY_MS
-        outbox_before_ms = now_ms - limits.outbox_kept_days * DAY_MS
         return {
             "feed": await _prune_feed(conn, now_ms - limits.feed_kept_days * DAY_MS, batch),
             "idempotency_key": _count(await conn.execute(PRUNE_KEYS, keys_before_ms, batch)),
-            "outbox": _count(await conn.execute(PRUNE_OUTBOX, outbox_before_ms, batch)),
             "rate_limit": _count(await conn.execute(PRUNE_BUCKETS, now_ms, batch)),
         }
 

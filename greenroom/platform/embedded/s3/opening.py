@@ -1,11 +1,11 @@
 """Turns settings into a blob store, and runs the embedded S3 for it."""
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from greenroom.platform.aws.signing import FixedKeys, KeySource, environment_keys
+from greenroom.platform.aws.access import find_access
+from greenroom.platform.aws.signing import FixedKeys, KeySource
 from greenroom.platform.blobs.folder import FolderBlobs
 from greenroom.platform.blobs.place import S3Place
 from greenroom.platform.blobs.port import BlobStore
@@ -49,41 +49,16 @@ def _access(
         engine = EmbeddedS3(home)
         bucket = Bucket(f"{engine.url()}/{place.bucket}", ENGINE_REGION)
         return bucket, FixedKeys(engine.keys())
-    region = region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    keys = environment_keys()
-    if keys is not None and (region or endpoint):
-        source: KeySource = FixedKeys(keys)
-    else:
-        region, source = _from_aws_configuration(region)
+    region, keys = find_access(
+        region,
+        S3Error,
+        extra="s3",
+        setting="GREENROOM_S3_REGION",
+        needs_region=endpoint is None,
+    )
     if endpoint is not None:
-        return Bucket(f"{endpoint}/{place.bucket}", region or ENGINE_REGION), source
-    if not region:
-        raise S3Error(
-            "No AWS region is set. Set GREENROOM_S3_REGION or AWS_REGION, for example to "
-            "eu-central-1, or give your AWS profile a region."
-        )
-    return Bucket(_aws_url(place.bucket, region), region), source
-
-
-def _from_aws_configuration(region: str | None) -> tuple[str | None, KeySource]:
-    """Profiles and roles, which botocore knows."""
-    try:
-        import botocore.session  # type: ignore[import-untyped]  # noqa: PLC0415
-        from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]  # noqa: PLC0415
-
-        from greenroom.platform.aws.credentials import AwsKeys  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise S3Error(
-            "AWS profiles and roles need the package botocore, which is not installed. Run "
-            "`pip install 'greenroom[s3]'`, or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
-            "GREENROOM_S3_REGION."
-        ) from error
-    session = botocore.session.Session()
-    try:
-        region = region or session.get_config_variable("region")
-    except BotoCoreError as error:
-        raise S3Error(f"The AWS configuration cannot be read: {error}. Correct it.") from error
-    return region, AwsKeys(session, S3Error)
+        return Bucket(f"{endpoint}/{place.bucket}", region or ENGINE_REGION), keys
+    return Bucket(_aws_url(place.bucket, str(region)), str(region)), keys
 
 
 def _aws_url(bucket: str, region: str) -> str:

@@ -1,69 +1,26 @@
-"""Domain events: one for each change, with it or not at all, and handed on in order."""
-
-from __future__ import annotations
+"""The event log on both stores: each change is in it once, in order, and with it or not at all."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.conversations.store import DomainEvent
-from tests.support.api import Api, Json
-from tests.support.clock import FakeClock
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from greenroom.settings import Settings
-
-    Told = list[tuple[str, str | None, str | None, Json | None]]
-
-ROUNDS = 2
-"""An event may wait for a second look, which makes sure of the order."""
+from greenroom.events.model import LoggedEvent
+from greenroom.kernel.money import Money
+from tests.support.api import Api
+from tests.support.bookings import BookingStage
 
 
-class Listener:
-    def __init__(self) -> None:
-        self.heard: list[DomainEvent] = []
-        self.failures = 0
-
-    async def __call__(self, events: Sequence[DomainEvent]) -> None:
-        self.heard += events
-        if self.failures:
-            self.failures -= 1
-            raise RuntimeError("the listener is not well")
+async def events_of(rooms: Rooms, thread_id: str) -> list[LoggedEvent]:
+    await rooms.collector.drain()
+    events = await rooms.events.of_thread(thread_id, 0, 1000)
+    assert [each.thread_number for each in events] == list(range(1, len(events) + 1))
+    assert sorted(events, key=lambda each: each.position) == events
+    return events
 
 
-@pytest.fixture(scope="module")
-def listener() -> Listener:
-    return Listener()
-
-
-@pytest.fixture(scope="module")
-async def rooms(
-    settings: Settings, database_url: str, clock: FakeClock, listener: Listener
-) -> AsyncIterator[Rooms]:
-    async with Rooms(settings, database_url, clock=clock, listeners=[listener]) as opened:
-        yield opened
-
-
-async def hand_over(rooms: Rooms) -> None:
-    for _ in range(ROUNDS):
-        await rooms.settle()
-
-
-async def told(rooms: Rooms, listener: Listener, thread_id: str) -> Told:
-    await hand_over(rooms)
-    return [
-        (each.event, each.actor, each.message_id, each.data)
-        for each in listener.heard
-        if each.thread_id == thread_id
-    ]
-
-
-async def test_each_change_of_a_thread_is_told_in_order(api: Api, listener: Listener) -> None:
+async def test_each_change_of_a_thread_is_logged_in_order(api: Api) -> None:
     ann, bob = await api.people("ann", "bob")
     started = await ann.start(bob)
     thread_id, first = started["thread"]["id"], started["message"]
@@ -72,7 +29,8 @@ async def test_each_change_of_a_thread_is_told_in_order(api: Api, listener: List
     await ann.remove(first)
     await api.backend.post(f"/v1/threads/{thread_id}/promote", {"leg_id": "leg_1"})
     [_, notice] = await ann.messages(thread_id)
-    expected = [
+    events = await events_of(api.rooms, thread_id)
+    assert [(each.type, each.actor, each.message_id, each.data) for each in events] == [
         ("thread.create", ann.id, None, {"kind": "inquiry"}),
         ("message.send", ann.id, first["id"], None),
         ("message.edit", ann.id, first["id"], None),
@@ -81,19 +39,21 @@ async def test_each_change_of_a_thread_is_told_in_order(api: Api, listener: List
         ("message.send", None, notice["id"], None),
         ("thread.promoted_to_project", None, None, {"group_id": None, "leg_id": "leg_1"}),
     ]
-    assert await told(api.rooms, listener, thread_id) == expected
-    assert await told(api.rooms, listener, thread_id) == expected, "each is handed on once"
+    assert await events_of(api.rooms, thread_id) == events, "collecting again changes nothing"
+    assert await api.rooms.events.event(events[2].event_id) == events[2]
+    assert len({each.event_id for each in events}) == len(events)
+    assert all(each.event_id.startswith("evt_") for each in events)
 
 
-async def test_repeats_and_refusals_tell_nothing(api: Api, listener: Listener) -> None:
+async def test_repeats_and_refusals_are_no_events(api: Api) -> None:
     ann, bob = await api.people("ann", "bob")
     new = {"kind": "inquiry", "to": bob.id, "first_message": ann.draft()}
     started = (await ann.post("/v1/threads", new)).json()
     thread_id, first = started["thread"]["id"], started["message"]
     path = f"/v1/threads/{thread_id}/messages"
     await bob.read(thread_id, first["id"])
-    await hand_over(api.rooms)
-    before = len(listener.heard)
+    await api.rooms.collector.drain()
+    before = await api.rooms.events.head()
     await ann.post("/v1/threads", new)
     await ann.post(path, new["first_message"])
     await bob.post(f"/v1/threads/{thread_id}/read", {"up_to": first["id"]})
@@ -104,30 +64,11 @@ async def test_repeats_and_refusals_tell_nothing(api: Api, listener: Listener) -
     await ann.block(bob)
     await ann.post(path, ann.draft())
     await ann.post("/v1/threads", {**new, "first_message": ann.draft()})
-    await hand_over(api.rooms)
-    assert listener.heard[before:] == []
+    await api.rooms.collector.drain()
+    assert await api.rooms.events.read(before, 100) == []
 
 
-async def test_what_a_listener_failed_at_comes_again_and_in_order(
-    api: Api, listener: Listener
-) -> None:
-    ann, bob = await api.people("ann", "bob")
-    thread_id = await ann.thread_with(bob)
-    sent = [await ann.send(thread_id, str(number)) for number in range(4)]
-    before = len(listener.heard)
-    listener.failures = 1
-    with pytest.raises(RuntimeError, match="not well"):
-        await hand_over(api.rooms)
-    assert len(listener.heard) > before
-    await hand_over(api.rooms)
-    heard = [each.message_id for each in listener.heard[before:] if each.message_id is not None]
-    last = [number for number, each in enumerate(heard) if each == heard[0]][-1]
-    assert heard[last + 1 :] == [each["id"] for each in sent]
-
-
-async def test_many_at_once_are_told_in_the_order_of_the_thread(
-    api: Api, listener: Listener
-) -> None:
+async def test_many_at_once_are_logged_in_the_order_of_the_thread(api: Api) -> None:
     ann, bob = await api.people("ann", "bob")
     threads = [await ann.thread_with(bob) for _ in range(3)]
     sends = [
@@ -136,12 +77,38 @@ async def test_many_at_once_are_told_in_the_order_of_the_thread(
         for thread_id in threads
         for who in (ann, bob)
     ]
-    # Somebody hands on while they are written.
-    await asyncio.gather(*sends, *(hand_over(api.rooms) for _ in range(4)))
+    # Somebody collects while they are written; only one collector at a time gets through.
+    await asyncio.gather(*sends, *(api.rooms.collector.drain() for _ in range(4)))
     for thread_id in threads:
         written = [each["id"] for each in await ann.messages(thread_id, limit=50)]
-        heard = [each[2] for each in await told(api.rooms, listener, thread_id)]
-        assert list(dict.fromkeys(each for each in heard if each is not None)) == written
+        events = await events_of(api.rooms, thread_id)
+        assert [each.message_id for each in events if each.message_id] == written
+    log = await api.rooms.events.read(0, 10_000)
+    assert [each.position for each in log] == list(range(1, len(log) + 1))
+    assert await api.rooms.events.head() == len(log)
+
+
+async def test_a_booking_is_logged_in_its_thread(api: Api, pool: asyncpg.Pool) -> None:
+    """Also the events that name only the booking."""
+    stage = BookingStage(api.rooms, pool, api.clock, api.rooms.thread_updates)
+    ann, bob = await stage.people("ann", "bob")
+    group = await stage.propose(ann, stage.leg(bob))
+    await stage.bookings.confirm(group.group_id)
+    await stage.run_payments()
+    assert group.thread_id is not None
+    [leg] = group.legs
+    events = await events_of(api.rooms, group.thread_id)
+    types = [each.type for each in events]
+    order = ["lbg.proposed", "payment.intent.created", "lbg.confirmed"]
+    assert [each for each in types if each in order] == order
+    proposed = events[types.index("lbg.proposed")]
+    assert (proposed.group_id, proposed.money) == (group.group_id, Money(10_000, "EUR"))
+    assert events[types.index("leg.confirmed")].leg_id == leg.leg_id
+    if api.rooms.settings.conversations == "postgres":
+        assert types.index("thread.create") < types.index("lbg.proposed")
+    else:
+        # There, what announces a change of the booking is another change, which comes after it.
+        assert types.index("lbg.confirmed") < types.index("thread.promoted_to_project")
 
 
 @pytest.mark.parametrize("conversations", ["postgres"], indirect=True)

@@ -1,0 +1,1 @@
+"""The event log: what has happened, in one order, for other programs to read at their own pace."""
