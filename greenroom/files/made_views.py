@@ -15,9 +15,9 @@ class MadeViews:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._made: OrderedDict[
-            tuple[str, str | None], tuple[File, Visibility, int, FileView]
-        ] = OrderedDict()
+        self._made: OrderedDict[tuple[str, str | None], tuple[File, Visibility, int, FileView]] = (
+            OrderedDict()
+        )
 
     def find(
         self, viewer: str | None, file: File, visibility: Visibility, until_ms: int

@@ -36,9 +36,7 @@ MOST_PLACES = 20
 class PostgresFiles:
     """`FileStore` on the table `file` and those beside it."""
 
-    def __init__(
-        self, pool: Pool, threads: ThreadUpdates, *, clock: Clock, limits: Limits
-    ) -> None:
+    def __init__(self, pool: Pool, threads: ThreadUpdates, *, clock: Clock, limits: Limits) -> None:
         self._read = ReadRows(limits.read_files)
         self._pool = pool
         self._threads = threads
