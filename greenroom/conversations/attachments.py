@@ -78,7 +78,6 @@ class AttachmentView(Struct, frozen=True):
 
 
 def attachment_view(file: FileView) -> AttachmentView:
-    smallest = (each for kind in _SMALLEST for each in file.renditions if each.kind == kind)
     return AttachmentView(
         kind="preview",
         file_id=file.id,
@@ -88,9 +87,17 @@ def attachment_view(file: FileView) -> AttachmentView:
         sha256=file.sha256,
         width=file.width,
         height=file.height,
-        thumb=next((each.url for each in smallest), None),
+        thumb=_smallest(file),
         file=file,
     )
+
+
+def _smallest(file: FileView) -> str | None:
+    for kind in _SMALLEST:
+        for each in file.renditions:
+            if each.kind == kind:
+                return each.url
+    return None
 
 
 _SMALLEST: tuple[RenditionKind, ...] = ("thumb", "poster", "blurred")

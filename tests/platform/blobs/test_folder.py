@@ -277,7 +277,7 @@ class Held:
 
 
 def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def test_a_cancelled_upload_closes_its_file_when_no_thread_writes_to_it_any_more(
@@ -294,7 +294,7 @@ async def test_a_cancelled_upload_closes_its_file_when_no_thread_writes_to_it_an
             failures.append(error)
 
     monkeypatch.setattr(sealed_file.SealedWriter, "write", slow_write)
-    # The bytes never end, so that the upload is cancelled while it writes behind and waits for more.
+    # The bytes never end: the upload is cancelled while it writes behind and waits for more.
     more = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
