@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import TypeVar
 
 from bench import fill, load
@@ -14,6 +15,7 @@ T = TypeVar("T")
 FEW_MESSAGES = 1000
 FEW_THREADS, MANY_THREADS = 100, 10_000
 FEW, MANY = "few", "many"
+TURNS = 10
 
 
 def pages(server: Product, messages: int, calls: int, numbers: tuple[int, int]) -> list[Row]:
@@ -75,10 +77,12 @@ def _growth(
 
 
 def medians(server: Product, requests: Sequence[bytes], calls: int) -> list[float]:
-    """The best median of four turns for each, because a machine's speed changes."""
-    best = [float("inf")] * len(requests)
-    for _ in range(4):
-        for place, request in enumerate(requests):
-            result = load.run(server.port, [request] * (calls // 4), 1).require(200)
-            best[place] = min(best[place], result.percentile_ms(50))
-    return best
+    """The median of each, in the turn that was the fastest for all together. The requests of a turn
+    alternate one by one, because a machine's speed changes within a second, and what is compared
+    must have run at the same speed."""
+    turns = []
+    for _ in range(TURNS):
+        alternating = list(requests) * (calls // TURNS)
+        latencies_ms = load.run(server.port, alternating, 1).require(200).latencies_ms
+        turns.append([median(latencies_ms[at :: len(requests)]) for at in range(len(requests))])
+    return min(turns, key=sum)

@@ -58,7 +58,7 @@ class FileRooms:
             settings.home, settings.blob_place, settings.s3_endpoint, settings.s3_region
         )
         self._signer = BlobSigner(blobs_secret(settings), public_url)
-        store = PostgresFiles(pool, thread_updates, clock=clock)
+        store = PostgresFiles(pool, thread_updates, clock=clock, limits=limits)
         removal = Removal(store, self.blobs, conversations)
         uploads = Uploads(
             *(store, self.blobs, self._signer, removal),

@@ -78,7 +78,6 @@ class AttachmentView(Struct, frozen=True):
 
 
 def attachment_view(file: FileView) -> AttachmentView:
-    smallest = (each for kind in _SMALLEST for each in file.renditions if each.kind == kind)
     return AttachmentView(
         kind="preview",
         file_id=file.id,
@@ -88,9 +87,17 @@ def attachment_view(file: FileView) -> AttachmentView:
         sha256=file.sha256,
         width=file.width,
         height=file.height,
-        thumb=next((each.url for each in smallest), None),
+        thumb=_smallest(file),
         file=file,
     )
+
+
+def _smallest(file: FileView) -> str | None:
+    for kind in _SMALLEST:
+        for each in file.renditions:
+            if each.kind == kind:
+                return each.url
+    return None
 
 
 _SMALLEST: tuple[RenditionKind, ...] = ("thumb", "poster", "blurred")
@@ -105,6 +112,8 @@ class FileUse:
     """None: a file of the polling API that no message has yet. Only its owner sees it."""
     message_id: str | None
     """The message that shows it; None: it is not shown anywhere yet."""
+    stamp: str | None = None
+    """How the file stood when the message was read: see `AttachmentRef`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,8 @@ class Attachments(Protocol):
 
     async def look(self, viewer: str | None, uses: Iterable[FileUse]) -> Mapping[str, FileView]:
         """By file id, each as this viewer may see it now. Also remembers in which message a file
-        is used. A file that is gone has the state `expired`. One query for all of them."""
+        is used. A file that is gone has the state `expired`. At most one query for all of them,
+        and none for those that stand as their stamp says."""
         ...
 
     async def begin_unbound(
@@ -160,7 +170,7 @@ def uses_in_messages(messages: Iterable[Message]) -> Iterator[FileUse]:
     """The files of these messages, and those that the cards among them show."""
     for message in messages:
         for each in message.attachments:
-            yield FileUse(each.file_id, message.thread_id, message.id)
+            yield FileUse(each.file_id, message.thread_id, message.id, each.stamp)
         if message.card is not None:
             for file_id in message.card.get("files", ()):
                 yield FileUse(file_id, message.thread_id, message.id)

@@ -116,6 +116,9 @@ class AttachmentRef:
 
     file_id: str
     media: Media
+    stamp: str | None = field(default=None, compare=False)
+    """How the file stood when the message was read, in the words of the room `files`. None: nobody
+    has asked."""
 
 
 @dataclass(frozen=True, slots=True)

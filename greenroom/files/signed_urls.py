@@ -23,7 +23,10 @@ DownloadUrl = Callable[[str, str], str]
 class BlobSigner:
     def __init__(self, secret: bytes, public_url: str) -> None:
         # Another key than that of tokens, also where it is made of the same secret.
-        self._key = hmac.digest(secret, b"greenroom blobs", hashlib.sha256)
+        key = hmac.digest(secret, b"greenroom blobs", hashlib.sha256)
+        # BLAKE2b with a key, which a copy does not have to take in again: a tenth of the time of
+        # an HMAC, and a page has dozens of addresses.
+        self._keyed = hashlib.blake2b(key=key, digest_size=32)
         self._public_url = public_url.rstrip("/")
 
     def upload(
@@ -54,11 +57,12 @@ class BlobSigner:
         made once."""
         expires = expires_ms // 1000
         query = f"?viewer={quote(viewer, safe='')}&expires={expires}&signature="
+        start, end = self._public_url, f"\n{viewer}\n{expires}"
 
         def url(file_id: str, rendition: str) -> str:
             path = download_path(file_id, rendition)
-            signature = self._sign("GET", path, viewer, expires)
-            return f"{self._public_url}{path}{query}{signature}"
+            signature = self._signature(f"GET\n{path}{end}")
+            return f"{start}{path}{query}{signature}"
 
         return url
 
@@ -78,8 +82,12 @@ class BlobSigner:
 
     def _sign(self, *parts: object) -> str:
         # What we sign has no line break in it, so that no two requests have the same text.
-        text = "\n".join(map(str, parts))
-        return hmac.digest(self._key, text.encode(), hashlib.sha256).hex()
+        return self._signature("\n".join(map(str, parts)))
+
+    def _signature(self, text: str) -> str:
+        signing = self._keyed.copy()
+        signing.update(text.encode())
+        return signing.hexdigest()
 
 
 def upload_path(file_id: str, part: int | None) -> str:

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from greenroom.conversations.attachments import FileState, FileUse
 from greenroom.conversations.model import Media
@@ -25,8 +25,7 @@ class Quotas:
     thread_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class LookedAt:
+class LookedAt(NamedTuple):
     """A file in the place where a viewer sees it. `is_known`: the store knows of this place."""
 
     file: File
@@ -108,7 +107,8 @@ class FileStore(KeepsAnswers, Protocol):
         ...
 
     async def look(self, viewer: str | None, uses: Sequence[FileUse]) -> list[LookedAt]:
-        """The files of these uses, those that exist, in one query."""
+        """The files of these uses, those that exist, as they stand now or as their stamps say. At
+        most one query."""
         ...
 
     async def note_uses(self, uses: Sequence[FileUse]) -> None:

@@ -11,11 +11,13 @@ from greenroom.accounts.model import ViewingChoices
 from greenroom.conversations.attachments import FileUse, FileView
 from greenroom.conversations.model import Media
 from greenroom.conversations.thread_updates import NO_THREAD
+from greenroom.files.made_views import MadeViews
 from greenroom.files.model import (
     SAFE,
     SUGGESTIVE,
     File,
     Rendition,
+    Visibility,
     band_of,
     disposition_of,
     is_file_id,
@@ -67,6 +69,7 @@ class Viewing:
         self._limits = limits
         self._unscanned_band = unscanned_band
         self._expire_days = expire_days
+        self._made = MadeViews(limits.read_files)
         self._places: dict[str, SeesPlace] = {"msg_": self._sees_message}
 
     def register_place(self, prefix: str, sees: SeesPlace) -> None:
@@ -85,13 +88,13 @@ class Viewing:
             # Noted before it is read again: if processing ends in between, either this reads its
             # end, or whoever tells of the end reads this place.
             await self._store.note_uses(new)
-            found = await self._store.look(viewer, every)
+            found = await self._store.look(viewer, [replace(each, stamp=None) for each in every])
         shown = [
             each for each in found if _is_of(viewer, each.file, asked[each.file.id, each.place])
         ]
-        views = {use.file_id: gone_view(use) for use in every}
-        views.update(await self._views(viewer, shown))
-        return views
+        views = await self._views(viewer, shown)
+        gone = {use.file_id: gone_view(use) for use in every if use.file_id not in views}
+        return {**views, **gone}
 
     async def _views(self, viewer: str | None, found: Sequence[LookedAt]) -> dict[str, FileView]:
         is_banded = any(self._band(each.file) > SAFE for each in found)
@@ -100,18 +103,17 @@ class Viewing:
             person = await self._viewers.viewing_choices(viewer) or person
             threads = {each.file.thread_id for each in found if each.file.thread_id is not None}
             required = await self._threads.safe_mode_required(sorted(threads))
-        address = None if viewer is None else self._addresses(viewer)
-        return {
-            each.file.id: self._view(
-                viewer,
-                each.file,
-                person,
-                address,
-                is_required=each.file.thread_id in required,
-                is_revealed=each.is_revealed,
+        until_ms = rounded_expiry(self._clock(), self._limits.download_s)
+        address = None if viewer is None else self._addresses(viewer, until_ms)
+        views = {}
+        for file, _, is_revealed, _ in found:
+            is_required = file.thread_id in required
+            visibility = visibility_of(
+                self._band(file), person, is_required=is_required, is_revealed=is_revealed
             )
-            for each in found
-        }
+            made = self._made.find(viewer, file, visibility, until_ms)
+            views[file.id] = made or self._view(viewer, file, visibility, address, until_ms)
+        return views
 
     def _band(self, file: File) -> int:
         return band_of(file, self._unscanned_band)
@@ -120,29 +122,29 @@ class Viewing:
         self,
         viewer: str | None,
         file: File,
-        person: ViewingChoices,
+        visibility: Visibility,
         address: Address | None,
-        *,
-        is_required: bool,
-        is_revealed: bool,
+        until_ms: int,
     ) -> FileView:
-        band = self._band(file)
-        visibility = visibility_of(band, person, is_required=is_required, is_revealed=is_revealed)
-        return file_view(
+        view = file_view(
             file,
             viewer=viewer,
             visibility=visibility,
-            band=band,
+            band=self._band(file),
             can_reveal=visibility == "blurred" and file.state == "ready",
             address=address,
             expires_at_ms=self._expires_at_ms(file),
         )
+        if self._blobs.origin is None:
+            # Addresses of another server may end earlier than they say, with the keys that sign.
+            self._made.keep(viewer, file, visibility, until_ms, view)
+        return view
 
-    def _addresses(self, viewer: str) -> Address:
+    def _addresses(self, viewer: str, until_ms: int) -> Address:
         """Makes the addresses of renditions for one viewer."""
         if self._blobs.origin is not None:
             return self._direct_address
-        url = self._signer.downloads(viewer, rounded_expiry(self._clock(), self._limits.download_s))
+        url = self._signer.downloads(viewer, until_ms)
         return lambda file, rendition: url(file.id, rendition.name)
 
     def _direct_address(self, file: File, rendition: Rendition) -> str:

@@ -150,6 +150,9 @@ class Limits:
         8, "Database connections for bookings, cards and money, per process"
     )
     file_connections: int = _inner(3, "Database connections for files, per process")
+    read_files: int = _inner(
+        2000, "Files, and views of files, that a process keeps to show them again as they are"
+    )
     open_cards: int = _told(50, "Most open cards in a thread")
     cards_per_minute: int = _told(30, "Cards that one person may make or act on per minute")
     timer_batch: int = _inner(200, "Most timers that are run in one round")

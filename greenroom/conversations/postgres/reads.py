@@ -34,7 +34,11 @@ class Reads:
         rows = await self._pool.fetch(query, viewer, thread_id, bound, limit + 1)
         if not rows:
             return None
-        found = [message_from(row) for row in rows if row["message_id"] is not None]
+        found = [
+            message_from(row, file_stamps=row["file_stamps"])
+            for row in rows
+            if row["message_id"] is not None
+        ]
         page = sorted(found[:limit], key=lambda message: message.seq)
         return MessagePage(tuple(page), len(found) > limit, head_of(rows[0]))
 

@@ -45,7 +45,9 @@ def head_of(row: Record) -> Cursor:
 
 
 @reads_kept
-def message_from(row: Record, prefix: str = "") -> Message:
+def message_from(
+    row: Record, prefix: str = "", file_stamps: Sequence[str] | None = None
+) -> Message:
     return Message(
         id=row[prefix + "message_id"],
         thread_id=row[prefix + "thread_id"],
@@ -62,7 +64,7 @@ def message_from(row: Record, prefix: str = "") -> Message:
         deleted_at_ms=row[prefix + "deleted_at"],
         card=_object(row[prefix + "card_payload"]),
         job_id=row[prefix + "job_id"],
-        attachments=attachments_from(row[prefix + "attachments"]),
+        attachments=attachments_from(row[prefix + "attachments"], file_stamps),
     )
 
 
@@ -202,9 +204,14 @@ def attachments_json(attachments: Sequence[AttachmentRef]) -> str | None:
     return msgspec.json.encode([(each.file_id, each.media) for each in attachments]).decode()
 
 
-def attachments_from(text: str | None) -> tuple[AttachmentRef, ...]:
-    refs = () if text is None else _attachment_refs.decode(text)
-    return tuple(AttachmentRef(*each) for each in refs)
+def attachments_from(
+    text: str | None, stamps: Sequence[str] | None = None
+) -> tuple[AttachmentRef, ...]:
+    if text is None:
+        return ()
+    by_id = {stamp.partition(":")[0]: stamp for stamp in stamps or ()}
+    refs = _attachment_refs.decode(text)
+    return tuple(AttachmentRef(file_id, media, by_id.get(file_id)) for file_id, media in refs)
 
 
 def _object(text: str | None) -> dict[str, Any] | None:

@@ -113,11 +113,18 @@ _VISIBLE = """
     and (m.visible_to is null or $1 = any (m.visible_to))
 """
 
+# How the files of a message stand, so that a page needs no second statement for files that the
+# process has read before. Most messages have none.
+_FILE_STAMPS = """
+    case when m.attachments is not null
+        then array(select s from file_stamps(m.attachments, m.message_id, $1) s) end as file_stamps
+"""
+
 # Messages before an id, newest first. One row of nulls when there are none; no row for somebody who
 # does not see the thread.
 MESSAGES_BEFORE = f"""
 {_READER}
-select me.epoch, me.last_n, m.* from me left join lateral (
+select me.epoch, me.last_n, m.*, {_FILE_STAMPS} from me left join lateral (
     select {MESSAGE_COLUMNS} from message m
     where {_VISIBLE} and m.message_id < $3 order by m.message_id desc limit $4
 ) m on true
@@ -126,7 +133,7 @@ select me.epoch, me.last_n, m.* from me left join lateral (
 # Messages after an id, oldest first.
 MESSAGES_AFTER = f"""
 {_READER}
-select me.epoch, me.last_n, m.* from me left join lateral (
+select me.epoch, me.last_n, m.*, {_FILE_STAMPS} from me left join lateral (
     select {MESSAGE_COLUMNS} from message m
     where {_VISIBLE} and m.message_id > $3 order by m.message_id limit $4
 ) m on true

@@ -33,7 +33,7 @@ where thread_id = $1 and state not in ('refused', 'expired')
 PLACES = "select place from file_use where file_id = $1 order by place desc limit $2"
 
 LOOK = f"""
-select {FILE_FIELDS}, u.place, g.user_id is not null as is_revealed,
+select {FILE_FIELDS}, f.xmin::text as version, u.place, g.user_id is not null as is_revealed,
     u.place is null or w.place is not null as is_known
 from unnest($1::text[], $2::text[]) as u (file_id, place)
 join file f on f.file_id = u.file_id

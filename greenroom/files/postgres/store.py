@@ -11,10 +11,12 @@ from greenroom.conversations.model import Media
 from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.files.model import File
 from greenroom.files.postgres import sql
+from greenroom.files.postgres.read_rows import ReadRows
 from greenroom.files.postgres.rows import read_file, write_renditions
 from greenroom.files.store import LookedAt, OperatorAct, Processed, Quotas, Sighting, Step
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import ActionInvalidState, NotFound, RateLimited, ThreadNotFound
+from greenroom.kernel.limits import Limits
 from greenroom.platform.idempotency import Kept, Once
 from greenroom.platform.postgres.kept_answers import claim, keep, recall
 from greenroom.platform.postgres.pool import Session, unavailable_on_failure
@@ -34,7 +36,8 @@ MOST_PLACES = 20
 class PostgresFiles:
     """`FileStore` on the table `file` and those beside it."""
 
-    def __init__(self, pool: Pool, threads: ThreadUpdates, *, clock: Clock) -> None:
+    def __init__(self, pool: Pool, threads: ThreadUpdates, *, clock: Clock, limits: Limits) -> None:
+        self._read = ReadRows(limits.read_files)
         self._pool = pool
         self._threads = threads
         self._clock = clock
@@ -121,12 +124,19 @@ class PostgresFiles:
 
     @unavailable_on_failure()
     async def look(self, viewer: str | None, uses: Sequence[FileUse]) -> list[LookedAt]:
+        known = [(use, self._read.find(use)) for use in uses]
+        found = [each for _, each in known if each is not None]
+        others = [use for use, each in known if each is None]
+        return [*found, *await self._look(viewer, others)] if others else found
+
+    async def _look(self, viewer: str | None, uses: Sequence[FileUse]) -> list[LookedAt]:
         ids, places = [use.file_id for use in uses], [use.message_id for use in uses]
-        rows = await self._pool.fetch(sql.LOOK, ids, places, viewer)
-        return [
-            LookedAt(read_file(row), row["place"], row["is_revealed"], row["is_known"])
-            for row in rows
-        ]
+        found = []
+        for row in await self._pool.fetch(sql.LOOK, ids, places, viewer):
+            file = read_file(row)
+            self._read.keep(file, row["version"])
+            found.append(LookedAt(file, row["place"], row["is_revealed"], row["is_known"]))
+        return found
 
     @unavailable_on_failure()
     async def note_uses(self, uses: Sequence[FileUse]) -> None:

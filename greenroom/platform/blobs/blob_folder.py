@@ -46,7 +46,7 @@ class BlobFolder:
         try:
             return SealedWriter(path), path
         except FileNotFoundError:
-            _make_folder(self._incoming)
+            _sync_all(_make_folder(self._incoming))
             return SealedWriter(path), path
 
     @contextmanager
@@ -65,14 +65,17 @@ class BlobFolder:
         """Moves a sealed file to its key. A concurrent `remove` takes away folders that it leaves
         empty, so this may need a few attempts."""
         target = self.path(key)
+        grown: dict[Path, None] = {}
         for _ in range(PLACING_ATTEMPTS):
             try:
-                _make_folder(target.parent)
+                grown |= dict.fromkeys(_make_folder(target.parent))
                 _rename(path, target)
             except FileNotFoundError:
                 continue
             except (NotADirectoryError, IsADirectoryError) as error:
                 raise ValueError("this key is the folder of another, or lies in a blob") from error
+            # After the rename: a journal has written all of it by now, so these cost little.
+            _sync_all(grown)
             return
         raise Unavailable("The folder for files changes all the time.")
 
@@ -100,9 +103,7 @@ class BlobFolder:
         return BlobInfo(key, content_bytes(found.st_size), found.st_mtime_ns // 1_000_000)
 
     def remove(self, keys: Iterable[str]) -> None:
-        for folder in {self._remove(self.path(key)) for key in keys}:
-            with suppress(FileNotFoundError):
-                _sync(folder)
+        _sync_all({self._remove(self.path(key)) for key in keys})
 
     def _remove(self, path: Path) -> Path:
         """Removes folders that are empty then, so that a removed thread leaves nothing. Returns the
@@ -144,7 +145,7 @@ class BlobFolder:
     def begin_parts(self, key: str) -> str:
         handle = secrets.token_hex(16)
         folder = self._parts / handle
-        _make_folder(folder)
+        _sync_all(_make_folder(folder))
         (folder / "key").write_text(key)
         return handle
 
@@ -194,19 +195,25 @@ class BlobFolder:
                         _remove_any(path)
 
 
-def _make_folder(folder: Path) -> None:
-    """With its parents, each of which survives a power cut."""
+def _make_folder(folder: Path) -> list[Path]:
+    """With its parents. They survive a power cut when the folders that it returns are synced."""
     if folder.is_dir():
-        return
-    _make_folder(folder.parent)
+        return []
+    grown = _make_folder(folder.parent)
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    _sync(folder.parent)
+    return [*grown, folder.parent]
 
 
 def _rename(path: Path, target: Path) -> None:
     path.replace(target)
     _sync(target.parent)
+
+
+def _sync_all(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            _sync(folder)
 
 
 def _sync(folder: Path) -> None:

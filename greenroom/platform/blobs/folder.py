@@ -3,10 +3,9 @@
 import asyncio
 import errno
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -23,14 +22,17 @@ from greenroom.platform.blobs.port import (
     Part,
 )
 from greenroom.platform.blobs.sealed_file import DamagedFileError, SealedReader, SealedWriter
+from greenroom.platform.blobs.write_behind import WriteBehind, finished
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 THREADS = 8
-GATHERED_BYTES = 512 * 1024
+GATHERED_BYTES = 256 * 1024
 ALL_GATHERED_BYTES = 2 * 1024 * 1024
+WRITING_BEHIND = 4
+"""While more than so many upload, each waits for its writes, which takes less memory."""
 
 LISTED_AT_ONCE = 256
 LEFT_OVER_MS = 2 * 24 * 60 * 60 * 1000
@@ -68,7 +70,8 @@ class FolderBlobs:
 
     async def read(self, key: str, *, start: int = 0, stop: int | None = None) -> Chunks:
         check_key(key)
-        reader = await self._do(key, lambda: SealedReader(self._files.path(key)))
+        path = self._files.path(key)
+        reader = await self._do(key, lambda: SealedReader(path), SealedReader.close)
         try:
             chunks = reader.chunks(start, stop)
             while chunk := await self._do(key, lambda: next(chunks, b"")):
@@ -155,7 +158,7 @@ class FolderBlobs:
     async def _received(self, data: Chunks, byte_count: int) -> AsyncIterator[tuple[Path, str]]:
         """A new, whole and synced file of these bytes, and its ETag. Raises ValueError. The caller
         moves it to its place."""
-        writer, path = await self._do(None, self._files.new_file)
+        writer, path = await self._do(None, self._files.new_file, _discard)
         try:
             await self._write_all(writer, data, byte_count)
             yield path, await self._do(None, writer.seal)
@@ -166,22 +169,34 @@ class FolderBlobs:
             writer.close()
 
     async def _write_all(self, writer: SealedWriter, data: Chunks, byte_count: int) -> None:
-        gathered: deque[bytes] = deque()
-        received_bytes = 0
+        gathered: list[bytes] = []
+        received_bytes = gathered_bytes = 0
+        behind = WriteBehind(writer, self._start)
         self._receiving += 1
         try:
             async for chunk in data:
                 gathered.append(chunk)
                 received_bytes += len(chunk)
+                gathered_bytes += len(chunk)
                 if received_bytes > byte_count:
                     raise ValueError("there are more bytes than announced")
-                if received_bytes - writer.byte_count >= self._gathered_bytes():
-                    await self._do(None, lambda: _write_out(writer, gathered))
+                if gathered_bytes >= self._gathered_bytes():
+                    await self._write(behind, gathered)
+                    gathered, gathered_bytes = [], 0
+            with _explained(None):
+                await behind.write(gathered)
+                await behind.wait()
         finally:
             self._receiving -= 1
-        await self._do(None, lambda: _write_out(writer, gathered))
+            await behind.settle()
         if received_bytes != byte_count:
             raise ValueError("there are fewer bytes than announced")
+
+    async def _write(self, behind: WriteBehind, chunks: Sequence[bytes]) -> None:
+        with _explained(None):
+            await behind.write(chunks)
+            if self._receiving > WRITING_BEHIND:
+                await behind.wait()
 
     def _gathered_bytes(self) -> int:
         """Chunks are written together, because each write takes a thread. Many who upload at once
@@ -194,39 +209,42 @@ class FolderBlobs:
             self._swept_ms = now
             await self._do(None, lambda: self._files.sweep(now - LEFT_OVER_MS))
 
-    async def _do(self, key: str | None, work: Callable[[], T]) -> T:
+    async def _do(
+        self, key: str | None, work: Callable[[], T], undo: Callable[[T], None] | None = None
+    ) -> T:
         """Run it in a thread of this store, and translate what the file system says. Without a key,
-        nothing that is looked for can be missing."""
-        try:
-            return await self._in_thread(work)
-        except FileExistsError:
-            raise
-        except DamagedFileError as error:
-            raise BlobDamagedError(key or "") from error
-        except OSError as error:
-            if key is not None and isinstance(error, _MISSING):
-                raise BlobNotFoundError(key) from error
-            raise _unavailable(error) from error
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Waits for the thread also when the caller is cancelled: it must be done with a file that
-        the caller closes next."""
-        running = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        is_cancelled = False
-        while not running.done():
+        nothing that is looked for can be missing. `undo` gets the result of a cancelled caller."""
+        running = self._start(work)
+        with _explained(key):
             try:
-                await asyncio.wait({running})
+                return await finished(running)
             except asyncio.CancelledError:
-                is_cancelled = True
-        if is_cancelled:
-            running.exception()
-            raise asyncio.CancelledError
-        return running.result()
+                if undo is not None and running.exception() is None:
+                    undo(running.result())
+                raise
+
+    def _start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
-def _write_out(writer: SealedWriter, chunks: deque[bytes]) -> None:
-    while chunks:
-        writer.write(chunks.popleft())
+@contextmanager
+def _explained(key: str | None) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except DamagedFileError as error:
+        raise BlobDamagedError(key or "") from error
+    except OSError as error:
+        if key is not None and isinstance(error, _MISSING):
+            raise BlobNotFoundError(key) from error
+        raise _unavailable(error) from error
+
+
+def _discard(made: tuple[SealedWriter, Path]) -> None:
+    writer, path = made
+    writer.close()
+    path.unlink(missing_ok=True)
 
 
 def _unavailable(error: OSError) -> Unavailable:

@@ -1,11 +1,15 @@
 """Blobs in a folder: damage, kill -9, a full disk, and what is left behind."""
 
+import asyncio
 import errno
 import os
 import resource
 import subprocess
 import sys
+import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,3 +253,90 @@ async def test_a_key_cannot_be_the_folder_of_another(folder: Path) -> None:
             await put(blobs, b"y", key)
     assert files_in(folder) == [folder / "a/b"]
     await blobs.close()
+
+
+class Held:
+    """Holds the threads that call `wait` until the test lets them go on."""
+
+    def __init__(self) -> None:
+        self._entered, self._leave = threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        self._entered.set()
+        assert self._leave.wait(60)
+
+    async def cancel_meanwhile(self, task: asyncio.Task[object]) -> None:
+        """Cancels the task while a thread works for it, and waits for its end."""
+        await asyncio.to_thread(self._entered.wait, 60)
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        self._leave.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_a_cancelled_upload_closes_its_file_when_no_thread_writes_to_it_any_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs, held, failures = FolderBlobs(folder), Held(), []
+    write = sealed_file.SealedWriter.write
+
+    def slow_write(self: sealed_file.SealedWriter, data: bytes) -> None:
+        held.wait()
+        try:
+            write(self, data)
+        except (OSError, ValueError) as error:
+            failures.append(error)
+
+    monkeypatch.setattr(sealed_file.SealedWriter, "write", slow_write)
+    # The bytes never end: the upload is cancelled while it writes behind and waits for more.
+    more = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield bytes(MEGABYTE)
+        await more.wait()
+
+    task = asyncio.ensure_future(blobs.put(KEY, endless(), mime="", byte_count=2 * MEGABYTE))
+    await held.cancel_meanwhile(task)
+    assert failures == []
+    assert files_in(folder) == []
+
+
+async def test_a_write_that_fails_behind_the_upload_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_self: sealed_file.SealedWriter, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(sealed_file.SealedWriter, "write", full)
+    with pytest.raises(Unavailable, match="no room left"):
+        await put(FolderBlobs(folder), bytes(3 * MEGABYTE))
+    assert files_in(folder) == []
+
+
+async def test_a_call_that_is_cancelled_while_it_opens_a_file_leaves_none_open(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = FolderBlobs(folder)
+    await put(blobs, b"abc")
+    before = open_files()
+    for kind, begin in (
+        (sealed_file.SealedReader, lambda: anext(blobs.read(KEY))),
+        (sealed_file.SealedWriter, lambda: put(blobs, b"def")),
+    ):
+        held, opening = Held(), kind.__init__
+
+        def slow_open(self: Any, path: Path, held: Held = held, opening: Any = opening) -> None:
+            opening(self, path)
+            held.wait()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(kind, "__init__", slow_open)
+            await held.cancel_meanwhile(asyncio.ensure_future(begin()))
+    assert open_files() == before
+    assert files_in(folder) == [folder / KEY]

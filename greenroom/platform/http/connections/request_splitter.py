@@ -12,6 +12,9 @@ from greenroom.kernel.errors import InvalidRequest
 
 # Nearly every head fits in one piece. Also bounds how much of a too long head is parsed.
 PIECE_BYTES = 16 * 1024
+# A little more than uvicorn holds of a body before it waits for the app, so that a long body gets
+# there piece by piece.
+BODY_PIECE_BYTES = 80 * 1024
 
 _REQUEST_LINE = re.compile(rb"[A-Z-]+ [!\"$-~]+ HTTP/1\.[01]\r\n")
 _BLANK_LINE = b"\r\n\r\n"
@@ -64,7 +67,7 @@ class RequestSplitter:
         """The next piece; empty when there is none. Raises InvalidRequest (request line)."""
         section = self._section
         if section is _COUNTED_BODY:
-            piece = self._cut(self._at + self._rest_bytes)
+            piece = self._cut(self._at + self._rest_bytes, BODY_PIECE_BYTES)
             self._rest_bytes -= len(piece)
             return piece
         if section is not _LINE:
@@ -112,9 +115,9 @@ class RequestSplitter:
         self._start = (self._start + piece)[1 - len(_BLANK_LINE) :] if found < 0 else b""
         return piece
 
-    def _cut(self, end: int) -> bytes:
+    def _cut(self, end: int, most_bytes: int = PIECE_BYTES) -> bytes:
         data, start = self._data, self._at
-        self._at = end = min(end, start + PIECE_BYTES, len(data))
+        self._at = end = min(end, start + most_bytes, len(data))
         if end == len(data):
             self._data = b""
             self._at = 0

@@ -9,8 +9,8 @@ answers is disconnected.
 Written against uvicorn 0.54. `GuardedProtocol` overrides methods of
 `uvicorn.protocols.http.httptools_impl.HttpToolsProtocol`: the asyncio callbacks, the parser's `on_`
 callbacks, `on_response_complete`, `send_400_response`, `handle_websocket_upgrade` and
-`_unsupported_upgrade_warning`. It uses `flow`, `cycle`, `timeout_keep_alive_task` and
-`_unset_keepalive_if_required`.
+`_unsupported_upgrade_warning`. It uses `flow`, `cycle` and its `body`, `timeout_keep_alive_task`
+and `_unset_keepalive_if_required`.
 """
 
 import asyncio
@@ -198,6 +198,12 @@ class GuardedProtocol(CoalescingProtocol):
     def on_body(self, body: bytes) -> None:
         self._unused_bytes = 0
         self._paced_bytes += len(body)
+        held: Any = self.cycle.body
+        if not held:
+            # Adding to empty bytes copies nothing, so a single piece gets to the app as it is.
+            self.cycle.body = b""  # type: ignore[assignment]
+        elif isinstance(held, bytes):
+            self.cycle.body = bytearray(held)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
