@@ -21,6 +21,7 @@ import {
   sizeText,
   sortOut,
   typeText,
+  waveFormOf,
 } from '../src/files/media.ts';
 
 function rendition(kind: Rendition['kind'], mime: string, width: number): Rendition {
@@ -98,6 +99,8 @@ test('a wave form has the bars that there is room for', () => {
   assert.deepEqual(barsOf([1, 9, 2, 3], 2), [9, 3]);
   assert.deepEqual(barsOf([5], 3), [5, 5, 5]);
   assert.deepEqual(barsOf([], 2), [0, 0]);
+  assert.deepEqual(waveFormOf([1, 5, 2, 10], 2), [50, 100]);
+  assert.deepEqual(waveFormOf([0, 0], 2), [0, 0]);
 });
 
 test('up to ten pictures fill whole rows', () => {

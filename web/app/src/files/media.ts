@@ -85,6 +85,13 @@ export function moved<T>(list: readonly T[], from: number, to: number): T[] {
   return [...others.slice(0, target), one, ...others.slice(target)];
 }
 
+/** As the server makes it of a recording: the loudest is 100. */
+export function waveFormOf(peaks: readonly number[], count: number): number[] {
+  const bars = barsOf(peaks, count);
+  const loudest = Math.max(1, ...bars);
+  return bars.map((bar) => Math.round((bar * 100) / loudest));
+}
+
 /** As many heights as there are bars, each the loudest of its part. */
 export function barsOf(peaks: readonly number[], count: number): number[] {
   if (peaks.length === 0) return Array.from({ length: count }, () => 0);
