@@ -118,14 +118,14 @@ def original_of(stage: FileStage, upload: Json) -> str:
     return f"threads/{stage.thread_id}/attachments/{upload['id']}/original"
 
 
-VOICE = {"name": "note.webm", "mime": "audio/webm", "purpose": "voice"}
-PHOTO = {"name": "set.jpg", "mime": "image/jpeg"}
+VOICE: dict[str, Any] = {"name": "note.webm", "mime": "audio/webm", "purpose": "voice"}
+PHOTO: dict[str, Any] = {"name": "set.jpg", "mime": "image/jpeg"}
 
 
 async def test_what_the_device_knows_of_a_file_is_shown_until_it_is_measured(
     stage: FileStage,
 ) -> None:
-    said = {"duration_ms": 4200, "peaks": [0, 40, 100]}
+    said: dict[str, Any] = {"duration_ms": 4200, "peaks": [0, 40, 100]}
     voice = await stage.upload(**VOICE, **said)
     photo = await stage.upload(**PHOTO, width=300, height=400)
     await stage.send(voice, photo)

@@ -33,14 +33,16 @@ def wav_samples(data: bytes) -> bytes | None:
         with wave.open(io.BytesIO(data)) as sound:
             if sound.getsampwidth() != _WAV_SAMPLE_BYTES:
                 return None
-            return sound.readframes(sound.getnframes())
+            samples: bytes = sound.readframes(sound.getnframes())
+            return samples
     except (wave.Error, EOFError):
         return None
 
 
 def _wav_ms(data: bytes) -> int:
     with wave.open(io.BytesIO(data)) as sound:
-        return sound.getnframes() * 1000 // sound.getframerate()
+        frames, rate_hz = sound.getnframes(), sound.getframerate()
+    return int(frames * 1000 // rate_hz)
 
 
 def _ogg_ms(data: bytes) -> int | None:
