@@ -18,6 +18,7 @@ import {
   lengthText,
   mediaOf,
   moved,
+  percentOf,
   sizeText,
   sortOut,
   typeText,
@@ -93,6 +94,14 @@ test('one of a list moves, and never out of it', () => {
   assert.deepEqual(moved(['a', 'b', 'c'], 2, 0), ['c', 'a', 'b']);
   assert.deepEqual(moved(['a', 'b', 'c'], 1, 9), ['a', 'c', 'b']);
   assert.deepEqual(moved(['a', 'b'], 0, -1), ['a', 'b']);
+});
+
+test('uploads of a message are one measure, which ends with the last', () => {
+  const first = { state: 'done', bytes: 300, sentBytes: 0 };
+  const second = { state: 'uploading', bytes: 100, sentBytes: 50 };
+  assert.equal(percentOf([first, second]), 87);
+  assert.equal(percentOf([first]), null);
+  assert.equal(percentOf([]), null);
 });
 
 test('a wave form has the bars that there is room for', () => {

@@ -26,6 +26,20 @@ export function sizeText(bytes: number, locale: string): string {
   }).format(bytes / 1000 ** rank);
 }
 
+/** How much of all of them has arrived, 0 to 100; null where none is on its way. */
+export function percentOf(
+  uploads: readonly { state: string; bytes: number; sentBytes: number }[],
+): number | null {
+  const isUnderWay = ({ state }: { state: string }): boolean => !['done', 'failed'].includes(state);
+  if (!uploads.some(isUnderWay)) return null;
+  const all = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sent = uploads.reduce(
+    (sum, { state, bytes, sentBytes }) => sum + (state === 'done' ? bytes : sentBytes),
+    0,
+  );
+  return all > 0 ? Math.floor((100 * sent) / all) : 0;
+}
+
 /** As on a clock: `0:07`, `12:30`. */
 export function lengthText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -57,6 +57,8 @@ export const files: FileWords = {
   movedTo: (name, place, count) => `${name}: ${place} von ${count}`,
   waiting: 'Wartet',
   uploading: (percent) => `${percent} hochgeladen`,
+  sendWithout: (count: number) =>
+    plural(count, { one: 'Ohne sie senden', other: 'Ohne diese senden' }),
   paused: 'Angehalten',
   finishing: 'Gleich fertig',
   done: 'Hochgeladen',

@@ -58,6 +58,8 @@ export const files = {
   movedTo: (name: string, place: number, count: number) => `${name}: ${place} of ${count}`,
   waiting: 'Waiting',
   uploading: (percent: string) => `${percent} uploaded`,
+  sendWithout: (count: number) =>
+    plural(count, { one: 'Send without it', other: 'Send without them' }),
   paused: 'Paused',
   finishing: 'Almost there',
   done: 'Uploaded',
