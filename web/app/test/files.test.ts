@@ -67,8 +67,9 @@ test('a file is what its type says', () => {
 });
 
 test('sizes, lengths and types are said in a few letters', () => {
-  assert.equal(sizeText(1_260_000, 'en'), '1.3 MB');
-  assert.equal(sizeText(1_260_000, 'de'), '1,3 MB');
+  assert.equal(sizeText(1_260_000, 'en'), '1.2 MB');
+  assert.equal(sizeText(1_260_000, 'de'), '1,2 MB');
+  assert.equal(sizeText(20 * 1024 * 1024, 'en'), '20 MB');
   assert.equal(sizeText(0, 'en'), '0 byte');
   assert.deepEqual([0, 7400, 750_000].map(lengthText), ['0:00', '0:07', '12:30']);
   assert.equal(typeText('offer.final.pdf', 'application/pdf'), 'PDF');

@@ -16,14 +16,15 @@ export function isPicture(media: Media, mime: string): boolean {
   return media === 'image' && !mime.startsWith('image/svg');
 }
 
+/** In steps of 1024, as limits are made: 20 MiB are 20 MB, not 21. */
 export function sizeText(bytes: number, locale: string): string {
-  const rank = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const rank = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
   return new Intl.NumberFormat(locale, {
     style: 'unit',
     unit: UNITS[rank] ?? 'byte',
     unitDisplay: 'short',
     maximumFractionDigits: 1,
-  }).format(bytes / 1000 ** rank);
+  }).format(bytes / 1024 ** rank);
 }
 
 /** How much of all of them has arrived, 0 to 100; null where none is on its way. */
