@@ -65,3 +65,12 @@ async def selects_from_gallery(ctx: EffectContext) -> None:
     most = payload.get("max_selections", len(payload["gallery"]))
     if len(selections) > most:
         raise CardInvalid(f"selections takes at most {most} files.")
+
+
+@guard("notes_on_gallery")
+async def notes_on_gallery(ctx: EffectContext) -> None:
+    named = [each["file_id"] for each in ctx.input.get("file_notes", ())]
+    if not named and "notes" not in ctx.input:
+        raise CardInvalid("Say what should change: in notes, or in file_notes for single pictures.")
+    if len(set(named)) != len(named) or not set(named) <= set(ctx.card.payload["gallery"]):
+        raise CardInvalid("file_notes takes files of the card's gallery, each once.")

@@ -75,7 +75,7 @@ class Files:
             raise NotFound("There is no such completed upload of yours.")
         # A message that was sent can be repeated, whatever has become of its files since.
         if file.state not in USABLE and not await self._store.places(file.id):
-            raise UploadQuarantined(f"{file.name} is {file.state}.")
+            raise UploadQuarantined(f"{file.name} is {file.state}.", extra={"file_id": file.id})
         return AttachmentRef(file.id, file.media)
 
     async def look(self, viewer: str | None, uses: Iterable[FileUse]) -> Mapping[str, FileView]:

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from greenroom.files.actions import Files
 from greenroom.files.model import disposition_of
-from greenroom.files.signed_urls import BlobSigner
+from greenroom.files.signed_urls import AddressRefused, BlobSigner
 from greenroom.files.uploads import check_part_number
 from greenroom.kernel.clock import Clock
-from greenroom.kernel.errors import ActionInvalidState, Forbidden, NotFound
+from greenroom.kernel.errors import ActionInvalidState, NotFound
 from greenroom.kernel.limits import Limits
 from greenroom.platform.blobs.port import BlobNotFoundError, BlobStore
 from greenroom.platform.http.endpoint import Answer, Call, Download, Endpoint, Who
@@ -60,7 +60,7 @@ class BlobRest:
                 TAG,
                 description="Only the request that `POST /v1/uploads` has signed, and only once.",
                 query=UploadSignature,
-                errors=(Forbidden, NotFound, ActionInvalidState),
+                errors=(AddressRefused, NotFound, ActionInvalidState),
                 streamed_bytes=self._limits.file_bytes,
             ),
             Endpoint(
@@ -73,7 +73,7 @@ class BlobRest:
                 TAG,
                 description="As for a whole upload.",
                 query=UploadSignature,
-                errors=(Forbidden, NotFound, ActionInvalidState),
+                errors=(AddressRefused, NotFound, ActionInvalidState),
                 streamed_bytes=self._limits.part_bytes,
             ),
             Endpoint(
@@ -89,7 +89,7 @@ class BlobRest:
                     "viewer whom they were given to may see it. Takes `Range`."
                 ),
                 query=DownloadSignature,
-                errors=(Forbidden, NotFound),
+                errors=(AddressRefused, NotFound),
                 media=ANY_TYPE,
             ),
         ]
@@ -108,7 +108,7 @@ class BlobRest:
         return Answer(204)
 
     def _check(self, call: Call, upload_id: str, part: int | None) -> int:
-        """The length that was signed for. Raises Forbidden."""
+        """The length that was signed for. Raises AddressRefused."""
         byte_count = call.stream.announced_bytes
         self._signer.check_upload(
             upload_id,
@@ -120,7 +120,7 @@ class BlobRest:
             now_ms=self._clock(),
         )
         if byte_count is None:
-            raise Forbidden("An upload has a Content-Length.")
+            raise AddressRefused("An upload has a Content-Length.")
         return byte_count
 
     async def get_blob(self, call: Call) -> Answer | Download:

@@ -145,6 +145,20 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Hints:
+    """What the sender's device knows of the content. It is shown until the server has measured
+    the content, and afterwards where the server could not."""
+
+    width: int | None = None
+    height: int | None = None
+    duration_ms: int | None = None
+    peaks: tuple[int, ...] | None = None
+
+
+NO_HINTS = Hints()
+
+
+@dataclass(frozen=True, slots=True)
 class NewFile:
     """An upload that is asked for, with its fields checked."""
 
@@ -154,6 +168,7 @@ class NewFile:
     sha256: str | None
     purpose: Purpose
     watermark: str | None = None
+    hints: Hints = NO_HINTS
 
     @property
     def media(self) -> Media:
@@ -204,6 +219,7 @@ def check_new_file(
     purpose: Purpose,
     watermark: str | None,
     limits: Limits,
+    hints: Hints = NO_HINTS,
 ) -> NewFile:
     """Raises AttachmentTooLarge, UnsupportedType and InvalidRequest."""
     if byte_count < 1:
@@ -216,7 +232,37 @@ def check_new_file(
         raise InvalidRequest("watermark is allowed with the purpose proof")
     mark = None if watermark is None else clean_line(watermark)[:WATERMARK_CHARACTERS] or None
     cleaned = clean_name(name, limits.file_name_characters)
-    return NewFile(cleaned, check_mime(mime, purpose), byte_count, sha256, purpose, mark)
+    new = NewFile(cleaned, check_mime(mime, purpose), byte_count, sha256, purpose, mark, hints)
+    _check_size(hints, new.media, limits)
+    _check_recording(hints, purpose, limits)
+    return new
+
+
+def _check_size(hints: Hints, media: Media, limits: Limits) -> None:
+    sides = [each for each in (hints.width, hints.height) if each is not None]
+    if not sides:
+        return
+    if media not in BANDED:
+        raise InvalidRequest("width and height are allowed with pictures and videos")
+    if len(sides) == 1 or min(sides) < 1:
+        raise InvalidRequest("width and height take numbers of pixels, both or none")
+    if max(sides) > limits.image_side:
+        raise AttachmentTooLarge(f"At most {limits.image_side} pixels a side are taken.")
+
+
+def _check_recording(hints: Hints, purpose: Purpose, limits: Limits) -> None:
+    if hints.duration_ms is None and hints.peaks is None:
+        return
+    if purpose != "voice":
+        raise InvalidRequest("duration_ms and peaks are allowed with the purpose voice")
+    if hints.duration_ms is not None and hints.duration_ms < 1:
+        raise InvalidRequest("duration_ms takes the length of the recording, at least 1")
+    # Recorders stop a little after the second.
+    if (hints.duration_ms or 0) > (limits.voice_s + 1) * 1000:
+        raise AttachmentTooLarge(f"A voice note has at most {limits.voice_s} seconds.")
+    peaks = hints.peaks or ()
+    if len(peaks) > limits.voice_peaks or not all(0 <= each <= 100 for each in peaks):
+        raise InvalidRequest(f"peaks takes at most {limits.voice_peaks} numbers from 0 to 100")
 
 
 def check_mime(text: str, purpose: Purpose) -> str:

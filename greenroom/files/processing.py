@@ -19,6 +19,7 @@ from greenroom.files.model import ENDED, File, Rendition, rendition_key
 from greenroom.files.removal import Removal
 from greenroom.files.screening import NoScreening, Screening
 from greenroom.files.store import FileStore, Processed, Step
+from greenroom.files.watermark_text import writable
 from greenroom.kernel.limits import Limits
 from greenroom.platform.blobs.port import BlobNotFoundError, BlobStore
 from greenroom.platform.tasks.table import Task
@@ -122,7 +123,7 @@ class Processing:
                 out=fetched.out,
                 declared_mime=file.mime,
                 purpose=file.purpose,
-                watermark=file.watermark,
+                watermark=None if file.watermark is None else writable(file.watermark),
                 limits=MediaLimits(
                     image_side=limits.image_side,
                     image_pixels=limits.image_pixels,

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from greenroom.conversations.attachments import FileView
 from greenroom.conversations.rest.base import person_of
 from greenroom.files.actions import Files, check_operator
-from greenroom.files.model import File, is_file_id
+from greenroom.files.model import File, Hints, is_file_id
 from greenroom.files.store import Act
 from greenroom.files.uploads import Mismatch, UploadRequest
 from greenroom.files.viewing import USUAL_PAGE
@@ -36,7 +36,11 @@ DESK = "Desk"
 
 class NewUpload(Struct, frozen=True, forbid_unknown_fields=True):
     """The file that will be uploaded. `parts` splits it into parts of `part_bytes`, which can be
-    sent and repeated one by one. `watermark` is a text across the previews of a proof."""
+    sent and repeated one by one. `watermark` is a text across the previews of a proof.
+
+    `width` and `height` of a picture or video, `duration_ms` and `peaks` of a voice note are what
+    your device knows of it. Viewers get them until the server has measured the content, and
+    afterwards where it could not."""
 
     thread_id: str
     name: str
@@ -48,6 +52,12 @@ class NewUpload(Struct, frozen=True, forbid_unknown_fields=True):
     purpose: Literal["attachment", "voice", "proof", "receipt", "moodboard"] = "attachment"
     parts: bool = False
     watermark: str | None = None
+    width: int | None = None
+    height: int | None = None
+    duration_ms: int | None = None
+    peaks: Annotated[
+        tuple[int, ...] | None, Meta(description="The wave form: up to 64 numbers, 0 to 100.")
+    ] = None
 
 
 class UploadOnly(Struct, frozen=True):
@@ -266,6 +276,7 @@ class FilesRest:
             new.sha256,
             new.watermark,
             in_parts=new.parts,
+            hints=Hints(new.width, new.height, new.duration_ms, new.peaks),
         )
 
         def reference(file: File) -> Answer:

@@ -13,7 +13,12 @@ from greenroom.kernel.errors import Forbidden
 from greenroom.platform.blobs.port import SignedRequest
 
 PART_TYPE = "application/octet-stream"
-_LATE = "Ask for the upload or the file again: it comes with a new address."
+
+
+class AddressRefused(Forbidden):
+    """This address has expired or is not valid"""
+
+    hint = "Ask for the upload or the file again: it comes with a new address."
 
 
 DownloadUrl = Callable[[str, str], str]
@@ -48,7 +53,7 @@ class BlobSigner:
         signature: str,
         now_ms: int,
     ) -> None:
-        """Raises Forbidden unless it is the request that was signed, and in time."""
+        """Raises AddressRefused unless it is the request that was signed, and in time."""
         right = self._sign("PUT", upload_path(file_id, part), byte_count, mime, expires)
         _check(right, signature, expires, now_ms)
 
@@ -76,7 +81,7 @@ class BlobSigner:
         signature: str,
         now_ms: int,
     ) -> None:
-        """Raises Forbidden unless it was signed for this viewer, and in time."""
+        """Raises AddressRefused unless it was signed for this viewer, and in time."""
         right = self._sign("GET", download_path(file_id, rendition), viewer, expires)
         _check(right, signature, expires, now_ms)
 
@@ -102,6 +107,6 @@ def download_path(file_id: str, rendition: str) -> str:
 
 def _check(right: str, given: str, expires: int, now_ms: int) -> None:
     if not hmac.compare_digest(right.encode(), given.encode()):
-        raise Forbidden("This is not the request that was signed.", hint=_LATE)
+        raise AddressRefused("This is not the request that was signed.")
     if now_ms >= expires * 1000:
-        raise Forbidden("The time of this address is over.", hint=_LATE)
+        raise AddressRefused("The time of this address is over.")

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from greenroom.files.model import (
+    NO_HINTS,
     File,
+    Hints,
     NewFile,
     Purpose,
     check_new_file,
@@ -47,6 +49,7 @@ class UploadRequest:
     sha256: str | None = None
     watermark: str | None = None
     in_parts: bool = False
+    hints: Hints = NO_HINTS
 
 
 class Uploads:
@@ -86,6 +89,7 @@ class Uploads:
             purpose=asked.purpose,
             watermark=asked.watermark,
             limits=self._limits,
+            hints=asked.hints,
         )
         file_id = make_id("fil", self._clock(), self._randomness())
         key = upload_key(file_id)
@@ -119,6 +123,10 @@ class Uploads:
             created_at_ms=self._clock(),
             parts_handle=handle,
             watermark=new.watermark,
+            width=new.hints.width,
+            height=new.hints.height,
+            duration_ms=new.hints.duration_ms,
+            peaks=new.hints.peaks,
         )
 
     @property

@@ -61,6 +61,7 @@ class Limits:
     image_pixels: int = _told(144_000_000, "Most pixels of a picture")
     video_s: int = _told(60, "Longest video, in seconds")
     voice_s: int = _told(300, "Longest voice note, in seconds")
+    voice_peaks: int = _met(64, "Most values of a wave form that is sent with an upload")
     upload_s: int = _met(600, "Seconds for which the signed request of an upload can be made")
     download_s: int = _met(600, "Seconds for which the address of a file works, at most")
     uploads_per_hour: int = _met(120, "Uploads that one person may begin per hour")

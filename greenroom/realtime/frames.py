@@ -91,6 +91,8 @@ class ErrorFrame(Struct, frozen=True, tag_field="type", tag="error"):
     corr_id: str
     retry_after_s: float | UnsetType = UNSET
     ref: str | UnsetType = UNSET
+    file_id: str | UnsetType = UNSET
+    """The file because of which a send was refused."""
 
 
 class Hello(Struct, frozen=True):

@@ -241,5 +241,5 @@ class Connection:
         title = problem.title()
         return ErrorFrame(
             *(problem.status, problem.code, title, problem.detail or title, problem.hint),
-            *(self._corr_id, after_s, ref),
+            *(self._corr_id, after_s, ref, problem.extra.get("file_id", UNSET)),
         )

@@ -52,12 +52,28 @@ class WebAppRest:
 
     def endpoints(self) -> list[Endpoint]:
         return [
+            Endpoint(
+                "GET",
+                "/",
+                self.go_to_app,
+                "To the inbox",
+                Who.ANYONE,
+                {302: None},
+                TAG,
+                plain=True,
+            ),
             _page("/app", self.show_app, "The inbox"),
             _page("/app/sign-in", self.show_sign_in, "Who are you?"),
             _page("/app/threads/{thread_id}", self.show_thread_page, "A thread"),
             _page("/app/assets/{file}", self.get_app_asset, "What the pages are made of"),
             _page("/embed.js", self.get_embed, "The elements, for pages of any site"),
         ]
+
+    async def go_to_app(self, _call: Call) -> Answer:
+        """Not for good: another page may stand here one day. Where the web app is not built, there
+        is nothing to go to."""
+        find_file(self._files, "index.html")
+        return Answer(302, headers={"location": "/app", "cache-control": CHECK_EACH_TIME})
 
     async def show_app(self, call: Call) -> Answer:
         return self._index(call)

@@ -279,6 +279,35 @@ async def test_a_message_waits_until_a_file_that_is_not_taken_is_removed(
     await theo.sees_pictures("Photo")
 
 
+async def test_a_message_goes_without_the_file_that_was_refused_at_the_last_moment(
+    people: People, demo: Demo, database_url: str
+) -> None:
+    maya, theo, _ = await meet(people, demo)
+    maya.person.expect_error("status of 4")
+    await maya.attach(picture("garden.jpg"), document("plan.pdf"))
+    await expect(maya.tray.get_by_role("listitem", name=re.compile("Uploaded"))).to_have_count(2)
+    refused = "UPDATE file SET state = 'refused', reason = 'virus' WHERE name = 'plan.pdf'"
+    await run_sql(database_url, refused)
+    await maya.composer.fill("The garden")
+    await maya.send_button.click()
+    bubble = maya.message("The garden")
+    await expect(bubble).to_contain_text("plan.pdf: Held back by a check")
+    await expect(bubble.locator("greenroom-picture, greenroom-file-row")).to_have_count(2)
+    await bubble.get_by_role("button", name="Send without it").click()
+    await theo.sees("The garden")
+    await theo.sees_pictures("Photo")
+    await expect(maya.message("The garden").locator("greenroom-file-row")).to_have_count(0)
+
+    # The words to it are changed where they stand.
+    message = maya.message("The garden")
+    await message.focus()
+    await message.press("e")
+    await maya.page.get_by_role("textbox", name="Edit the words to the files").fill("The park")
+    await maya.page.keyboard.press("Enter")
+    await theo.sees("The park")
+    await theo.sees_pictures("Photo")
+
+
 async def test_a_pretender_is_refused_with_its_reason_for_the_sender_only(
     people: People, demo: Demo, database_url: str
 ) -> None:
@@ -504,6 +533,21 @@ async def test_proofs_are_shown_chosen_and_approved(people: People, market: Mark
     await expect(second).to_be_checked()
     await card.says("1 chosen")
     assert await axe(buyer.page) == []
+    await buyer.page.reload()
+    await expect(second).to_be_checked()
+    form = await card.press_for_form("Ask for changes")
+    await form.fill("What should change in Proof 2 of 2", "Warmer")
+    await form.send("Ask for changes")
+    await card.is_in("Changes were asked for")
+    of_seller = seller.card("Proofs")
+    await of_seller.says("Warmer")
+    form = await of_seller.press_for_form("Show again")
+    pictures = form.dialog.locator("greenroom-file-field").get_by_role("listitem")
+    await expect(pictures).to_have_count(2)
+    await form.press("Remove a.jpg")
+    await form.send("Show again")
+    await card.says("Round 2")
+    await card.place.get_by_role("checkbox", name="Choose Proof 1 of 1").press("Space")
     await card.press_surely("Approve the selection", "Approve the selection")
     await card.is_in("Approved")
     await seller.card("Proofs").is_in("Approved")

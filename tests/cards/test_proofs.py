@@ -139,6 +139,21 @@ async def test_a_second_round_has_its_own_pictures_note_and_time(stage: Stage) -
     assert (await stage.run_timer(card, "expire")).state == "expired"
 
 
+async def test_changes_are_asked_for_in_all_and_in_single_pictures(stage: Stage) -> None:
+    project = await stage.project()
+    gallery = await stage.gallery(project, 3)
+    card = await show(stage, project, gallery)
+    first, second = ({"file_id": each, "note": "Warmer"} for each in gallery[:2])
+    strange = {"file_id": await stage.file(project), "note": "Warmer"}
+    for notes in ([], [first, first], [strange]):
+        with pytest.raises(CardInvalid):
+            await stage.act(project.buyer, card, "request_revision", file_notes=notes)
+    card = await stage.act(project.buyer, card, "request_revision", file_notes=[second, first])
+    assert card.totals["file_notes"] == [first, second]
+    card = await stage.act(project.seller, card, "resubmit", gallery=gallery)
+    assert card.totals == {"round": 2, "files": gallery}
+
+
 async def test_a_round_ends_at_its_time(stage: Stage) -> None:
     project = await stage.project()
     gallery = await stage.gallery(project)

@@ -209,7 +209,10 @@ class TestDownload:
         stage.api.clock.advance(seconds=601)
         assert (await attempt(stage, "GET", url)).status_code == 403
         later = int(parameter(url, "expires")) + 3600
-        assert (await attempt(stage, "GET", changed(url, expires=later))).status_code == 403
+        forged = await attempt(stage, "GET", changed(url, expires=later))
+        assert forged.status_code == 403
+        assert forged.json()["title"] == "This address has expired or is not valid"
+        assert "again" in forged.json()["hint"]
 
     @pytest.mark.parametrize("name", ["viewer", "expires", "signature"])
     async def test_tampered(self, stage: FileStage, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from greenroom.files.store import Processed
 from greenroom.kernel.errors import Unavailable
 from tests.support.api import Json, answered
 
@@ -114,3 +116,46 @@ async def test_described_by_its_owner_only(stage: FileStage) -> None:
 
 def original_of(stage: FileStage, upload: Json) -> str:
     return f"threads/{stage.thread_id}/attachments/{upload['id']}/original"
+
+
+VOICE: dict[str, Any] = {"name": "note.webm", "mime": "audio/webm", "purpose": "voice"}
+PHOTO: dict[str, Any] = {"name": "set.jpg", "mime": "image/jpeg"}
+
+
+async def test_what_the_device_knows_of_a_file_is_shown_until_it_is_measured(
+    stage: FileStage,
+) -> None:
+    said: dict[str, Any] = {"duration_ms": 4200, "peaks": [0, 40, 100]}
+    voice = await stage.upload(**VOICE, **said)
+    photo = await stage.upload(**PHOTO, width=300, height=400)
+    await stage.send(voice, photo)
+    seen = await stage.file(voice, stage.bob)
+    assert (seen["duration_ms"], seen["peaks"]) == (4200, [0, 40, 100])
+    seen = await stage.file(photo, stage.bob)
+    assert (seen["state"], seen["width"], seen["height"]) == ("processing", 300, 400)
+    store = stage.api.rooms.files.store
+    await store.finish(voice["id"], Processed("ready", None, "audio"), [])
+    await store.finish(photo["id"], Processed("ready", None, "image", width=600, height=800), [])
+    assert (await stage.file(voice, stage.bob))["duration_ms"] == 4200
+    assert (await stage.file(photo, stage.bob))["width"] == 600
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({**VOICE, "duration_ms": 302_000}, "ATTACHMENT_TOO_LARGE"),
+        ({**VOICE, "duration_ms": 0}, "INVALID_REQUEST"),
+        ({**VOICE, "peaks": [0] * 65}, "INVALID_REQUEST"),
+        ({**VOICE, "peaks": [101]}, "INVALID_REQUEST"),
+        ({**VOICE, "width": 3, "height": 4}, "INVALID_REQUEST"),
+        ({**PHOTO, "peaks": [1]}, "INVALID_REQUEST"),
+        ({**PHOTO, "width": 3}, "INVALID_REQUEST"),
+        ({**PHOTO, "width": 0, "height": 1}, "INVALID_REQUEST"),
+        ({**PHOTO, "width": 12_001, "height": 1}, "ATTACHMENT_TOO_LARGE"),
+    ],
+)
+async def test_what_no_device_can_know_is_refused(
+    stage: FileStage, said: dict[str, Any], code: str
+) -> None:
+    answer = await stage.ann.post("/v1/uploads", stage.request(**said))
+    assert answer.json()["code"] == code

@@ -27,6 +27,14 @@ async def test_every_page_is_the_same_shell(site: httpx.AsyncClient, path: str) 
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
+async def test_the_bare_address_leads_to_the_web_app_where_it_is_built(
+    site: httpx.AsyncClient, open_site: OpenSite, tmp_path: Path
+) -> None:
+    answer = await site.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (302, "/app")
+    assert (await (await open_site(tmp_path / "nothing")).get("/")).status_code == 404
+
+
 async def test_a_page_can_load_only_what_is_ours_and_never_turn_text_into_code(
     site: httpx.AsyncClient,
 ) -> None:
@@ -186,7 +194,7 @@ async def test_nothing_but_the_built_assets_can_be_asked_for(
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("path", ["/", "/index.html", "/host.html", "/app/", "/app/index.html"])
+@pytest.mark.parametrize("path", ["/index.html", "/host.html", "/app/", "/app/index.html"])
 async def test_only_the_pages_have_addresses(site: httpx.AsyncClient, path: str) -> None:
     assert (await site.get(path)).status_code == 404
 

@@ -35,7 +35,7 @@ async def next_gallery(ctx: EffectContext) -> None:
     payload = {name: value for name, value in ctx.card.payload.items() if name not in _OF_THE_ROUND}
     ctx.card = replace(ctx.card, payload={**payload, **ctx.input})
     ctx.set_totals(round=ctx.card.totals["round"] + 1)
-    ctx.drop_totals(["revision_notes"])
+    ctx.drop_totals(["revision_notes", "file_notes"])
 
 
 def _check_watermarks(ctx: EffectContext) -> None:
@@ -43,6 +43,17 @@ def _check_watermarks(ctx: EffectContext) -> None:
     is_wanted = ctx.card.payload.get("watermark") is True
     if is_wanted and not all(file.watermark for file in ctx.files.values()):
         raise CardInvalid("With `watermark`, upload each file of the gallery with a watermark.")
+
+
+@effect("note_proof_revision")
+async def note_proof_revision(ctx: EffectContext) -> None:
+    """What should change: in all, and in single pictures, in the order of the gallery."""
+    notes = {each["file_id"]: each["note"] for each in ctx.input.get("file_notes", ())}
+    if "notes" in ctx.input:
+        ctx.set_totals(revision_notes=ctx.input["notes"])
+    if notes:
+        ordered = [each for each in ctx.card.payload["gallery"] if each in notes]
+        ctx.set_totals(file_notes=[{"file_id": each, "note": notes[each]} for each in ordered])
 
 
 @effect("approve_proofs")

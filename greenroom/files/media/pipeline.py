@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyvips
 import yara_x
 
-from greenroom.files.media import pictures, recordings
+from greenroom.files.media import lengths, pictures, recordings
 from greenroom.files.media.classifier import Classifier, band_of
 from greenroom.files.media.documents import first_page
 from greenroom.files.media.ffmpeg import Ffmpeg, Probed
@@ -185,7 +185,7 @@ class Pipeline:
     def _make_recording(self, data: bytes, sniffed: Sniffed) -> None:
         ffmpeg = self._tools.ffmpeg
         if ffmpeg is None:
-            self._keep_recording(sniffed)
+            self._keep_recording(data, sniffed)
             return
         with self._step("decode") as details:
             recordings.keep_upload(data)
@@ -203,13 +203,23 @@ class Pipeline:
         else:
             self._make_video(ffmpeg, sniffed.mime, longest_s, probed)
 
-    def _keep_recording(self, sniffed: Sniffed) -> None:
+    def _keep_recording(self, data: bytes, sniffed: Sniffed) -> None:
         with self._step("decode", outcome="skipped") as details:
             details.append("FFmpeg is not installed; stored as it came")
         self._made.mime = _own_mime(sniffed, self._made.media)
+        if self._made.media == "audio":
+            self._measure_sound(data)
         self._keep_upload(self._made.mime)
         if self._made.media == "video":
             self._made.band, self._made.band_source = None, "unscanned"
+
+    def _measure_sound(self, data: bytes) -> None:
+        """What can be known without decoding it."""
+        self._made.duration_ms = lengths.duration_ms(data, self._made.mime)
+        recordings.check_length(self._made.duration_ms, self._order.limits.voice_s)
+        if self._made.mime == "audio/wav":
+            samples = lengths.wav_samples(data)
+            self._made.peaks = None if samples is None else recordings.peaks(samples)
 
     def _make_video(self, ffmpeg: Ffmpeg, mime: str, longest_s: int, probed: Probed) -> None:
         with self._step("renditions"):

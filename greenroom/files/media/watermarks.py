@@ -1,5 +1,9 @@
 """Writes a text across a picture, for previews that are not to be used without payment."""
 
+import io
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pyvips
 from PIL import Image, ImageDraw, ImageFont
@@ -7,6 +11,18 @@ from PIL import Image, ImageDraw, ImageFont
 TEXT_CHARACTERS = 60
 _OPACITY = 0.45
 _ANGLE = 30
+
+
+def _read_font() -> bytes:
+    """Without importing the package, which reads all of its fonts."""
+    found = find_spec("ttf_opensans")
+    if found is None or found.origin is None:
+        raise ImportError("ttf-opensans is not installed")
+    return (Path(found.origin).parent / "ttf" / "OpenSans-SemiBold.ttf").read_bytes()
+
+
+# Read when the module is loaded: a job can open no files.
+_FONT = _read_font()
 
 
 def watermarked(image: pyvips.Image, text: str) -> pyvips.Image:
@@ -22,8 +38,13 @@ def watermarked(image: pyvips.Image, text: str) -> pyvips.Image:
     return (marked if image.hasalpha() else marked[:3]).copy_memory()
 
 
+def load_font(size: int) -> ImageFont.FreeTypeFont:
+    # The other layout engine is not in every build of Pillow.
+    return ImageFont.truetype(io.BytesIO(_FONT), size, layout_engine=ImageFont.Layout.BASIC)
+
+
 def _tile(text: str, size: int) -> pyvips.Image:
-    font = ImageFont.load_default(size)
+    font = load_font(size)
     left, top, right, bottom = font.getbbox(text, stroke_width=1)
     margin = size
     drawn = Image.new(

@@ -9,8 +9,9 @@ f.told_at, f.deleted_at
 
 INSERT = f"""
 insert into file as f (file_id, thread_id, owner_user, purpose, name, mime, bytes, sha256,
-                       watermark, state, media, parts_handle, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'uploading', $10, $11, $12)
+                       watermark, state, media, parts_handle, created_at, width, height,
+                       duration_ms, peaks)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'uploading', $10, $11, $12, $13, $14, $15, $16)
 returning {FILE_FIELDS}
 """
 
@@ -93,11 +94,13 @@ REVEAL = """
 insert into file_grant (file_id, user_id, at) values ($1, $2, $3) on conflict do nothing
 """
 
-# With the domain event of the end: file.ready, file.quarantined or file.refused.
+# With the domain event of the end: file.ready, file.quarantined or file.refused. What the sender's
+# device has said stays where nothing was measured.
 FINISH = """
 with done as (
     update file set state = $2, reason = $3, media = $4, sha256 = coalesce($5, sha256),
-        content_mime = $6, width = $7, height = $8, duration_ms = $9, peaks = $10, band = $11,
+        content_mime = $6, width = coalesce($7, width), height = coalesce($8, height),
+        duration_ms = coalesce($9, duration_ms), peaks = coalesce($10, peaks), band = $11,
         band_source = $12, renditions = $13, finished_at = $14, told_at = null
     where file_id = $1 and state = 'processing'
     returning file_id, thread_id, state, reason

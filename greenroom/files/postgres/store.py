@@ -63,6 +63,10 @@ class PostgresFiles:
                 file.media,
                 file.parts_handle,
                 file.created_at_ms,
+                file.width,
+                file.height,
+                file.duration_ms,
+                file.peaks,
             )
             added = read_file(row)
             if once is not None:

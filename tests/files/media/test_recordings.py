@@ -5,9 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from greenroom.demo.media.speech import speak
 from greenroom.files.media.ffmpeg import Ffmpeg, find_ffmpeg
 from greenroom.files.media.job import Made
+from greenroom.files.media.lengths import duration_ms
 from greenroom.files.media.process import MediaProcess
 
 from . import samples
@@ -98,6 +102,27 @@ async def test_without_ffmpeg_they_are_stored_as_they_came(
     made = await stand.run(samples.voice(), "audio/webm", purpose="voice")
     assert [(each.kind, each.mime) for each in made.renditions] == [("original", "audio/webm")]
     assert (made.media, made.band, made.band_source) == ("audio", 0, "none")
+
+
+async def test_without_ffmpeg_the_length_of_a_voice_note_is_read_from_its_container(
+    without_ffmpeg: MediaProcess, tmp_path: Path
+) -> None:
+    stand = Stand(without_ffmpeg, tmp_path)
+    spoken: Made = await stand.run(speak("note", seconds=3), "audio/wav", purpose="voice")
+    assert (spoken.duration_ms, len(spoken.peaks or ())) == (3000, 64)
+    recorded = await stand.run(samples.voice(), "audio/webm", purpose="voice")
+    assert recorded.duration_ms == pytest.approx(3000, abs=100)
+    ogg = samples.recording("ogg", 3.0, "-vn", "-c:a", "libopus")
+    assert (await stand.run(ogg, "audio/ogg")).duration_ms == pytest.approx(3000, abs=100)
+    too_long = await stand.run(samples.voice(), "audio/webm", purpose="voice", voice_s=1)
+    assert outcome(too_long) == ("refused", "too_long")
+
+
+@given(st.sampled_from(["audio/wav", "audio/ogg", "audio/webm"]), st.binary(max_size=300))
+def test_a_length_is_read_from_anything_or_not_known(mime: str, data: bytes) -> None:
+    heads = {"audio/wav": b"RIFF", "audio/ogg": b"OggS OpusHead OggS", "audio/webm": b""}
+    found = duration_ms(heads[mime] + data, mime)
+    assert found is None or 0 < found < 2**31
 
 
 async def test_without_a_classifier_a_picture_is_unscanned_and_not_safe(

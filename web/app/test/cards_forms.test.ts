@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import type { StoredFile } from '@greenroom/sdk';
+
 import { centsOf, moneyText } from '../src/cards/money.ts';
 import { humanised } from '../src/cards/naming.ts';
 import { fieldsOf, type FormContext, lacksDocument, type Schema } from '../src/cards/schema.ts';
@@ -29,6 +31,8 @@ const here: FormContext = {
   documents: null,
   options: [],
   fixed: {},
+  pictures: [],
+  isMarked: false,
   canList: false,
   implied: () => ({}),
 };
@@ -393,4 +397,22 @@ test('a signature cannot be asked for where there is no document', () => {
   assert.equal(lacksDocument(schema, { ...here, documents: [] }), true);
   assert.equal(lacksDocument(schema, { ...here, documents: papers }), false);
   assert.equal(lacksDocument(object({ note }, []), here), false);
+});
+
+test('changes are asked for in all pictures or in single ones, and not without a word', () => {
+  const single = object({ file_id: leg, note }, ['file_id', 'note']);
+  const schema = object({ notes: note, file_notes: { type: 'array', items: single } }, []);
+  const pictures = [{ id: 'fil_1' } as StoredFile];
+  const context = { ...here, pictures };
+  assert.deepEqual(
+    fieldsOf(schema, context).map(({ kind }) => kind),
+    ['long', 'notes'],
+  );
+  const empty = beginning(schema, context);
+  assert.deepEqual(read(schema, empty, context).faults, [{ path: 'notes', fault: 'required' }]);
+  const file_notes = [{ file_id: 'fil_1', note: 'Warmer' }];
+  assert.deepEqual(read(schema, { ...empty, file_notes }, context), {
+    value: { file_notes },
+    faults: [],
+  });
 });

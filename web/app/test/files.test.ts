@@ -18,9 +18,11 @@ import {
   lengthText,
   mediaOf,
   moved,
+  percentOf,
   sizeText,
   sortOut,
   typeText,
+  waveFormOf,
 } from '../src/files/media.ts';
 
 function rendition(kind: Rendition['kind'], mime: string, width: number): Rendition {
@@ -65,8 +67,9 @@ test('a file is what its type says', () => {
 });
 
 test('sizes, lengths and types are said in a few letters', () => {
-  assert.equal(sizeText(1_260_000, 'en'), '1.3 MB');
-  assert.equal(sizeText(1_260_000, 'de'), '1,3 MB');
+  assert.equal(sizeText(1_260_000, 'en'), '1.2 MB');
+  assert.equal(sizeText(1_260_000, 'de'), '1,2 MB');
+  assert.equal(sizeText(20 * 1024 * 1024, 'en'), '20 MB');
   assert.equal(sizeText(0, 'en'), '0 byte');
   assert.deepEqual([0, 7400, 750_000].map(lengthText), ['0:00', '0:07', '12:30']);
   assert.equal(typeText('offer.final.pdf', 'application/pdf'), 'PDF');
@@ -94,10 +97,20 @@ test('one of a list moves, and never out of it', () => {
   assert.deepEqual(moved(['a', 'b'], 0, -1), ['a', 'b']);
 });
 
+test('uploads of a message are one measure, which ends with the last', () => {
+  const first = { state: 'done', bytes: 300, sentBytes: 0 };
+  const second = { state: 'uploading', bytes: 100, sentBytes: 50 };
+  assert.equal(percentOf([first, second]), 87);
+  assert.equal(percentOf([first]), null);
+  assert.equal(percentOf([]), null);
+});
+
 test('a wave form has the bars that there is room for', () => {
   assert.deepEqual(barsOf([1, 9, 2, 3], 2), [9, 3]);
   assert.deepEqual(barsOf([5], 3), [5, 5, 5]);
   assert.deepEqual(barsOf([], 2), [0, 0]);
+  assert.deepEqual(waveFormOf([1, 5, 2, 10], 2), [50, 100]);
+  assert.deepEqual(waveFormOf([0, 0], 2), [0, 0]);
 });
 
 test('up to ten pictures fill whole rows', () => {

@@ -129,6 +129,7 @@ test('what can be done with a message depends on whose it is, and on time', () =
   const message = {
     author_id: 'maya',
     kind: 'text',
+    attachments: [] as Message['attachments'],
     deleted_at: null,
     created_at: new Date(0).toISOString(),
   } as Message;
@@ -141,9 +142,13 @@ test('what can be done with a message depends on whose it is, and on time', () =
   assert.deepEqual(actionsFor(message, { ...maya, userId: 'theo' }), ['reply', 'copy']);
   assert.deepEqual(actionsFor({ ...message, deleted_at: 'now' }, maya), []);
   assert.deepEqual(actionsFor({ ...message, kind: 'card' }, maya), ['reply']);
-  const picture = { ...message, kind: 'asset', body: '' } as const;
-  assert.deepEqual(actionsFor(picture, maya), ['reply', 'delete']);
-  assert.deepEqual(actionsFor({ ...picture, body: 'The roof' }, maya), ['reply', 'copy', 'delete']);
+  const withA = (media: string) => [{ file: { media } }] as Message['attachments'];
+  const picture = { ...message, kind: 'asset', body: '', attachments: withA('image') } as const;
+  assert.deepEqual(actionsFor(picture, maya), ['reply', 'edit', 'delete']);
+  const voice = { ...picture, attachments: withA('audio') };
+  assert.deepEqual(actionsFor(voice, maya), ['reply', 'delete']);
+  const captioned = { ...picture, body: 'The roof' };
+  assert.deepEqual(actionsFor(captioned, maya), ['reply', 'copy', 'edit', 'delete']);
   assert.equal(actionOfKey('e', message, maya), 'edit');
   assert.equal(actionOfKey('e', message, { ...maya, userId: 'theo' }), null);
 });

@@ -200,6 +200,13 @@ export class Greenroom {
     return isRetried;
   }
 
+  /** Sends the rest of a message of which files were refused, and returns those. */
+  sendWithoutRefused(clientId: string): readonly SendFile[] {
+    const refused = this.#queue.sendWithoutRefused(clientId);
+    this.#connection.reconsider(false);
+    return refused;
+  }
+
   /** False for one that is under way: it may have happened. */
   discard(clientId: string): boolean {
     const isGone = this.#queue.discard(clientId);

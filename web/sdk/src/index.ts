@@ -33,5 +33,12 @@ export {
   memoryUploads,
   type UploadStorage,
 } from './upload_storage.js';
-export { type NewFile, sha256Of, type Upload, Uploads, type UploadState } from './uploads.js';
+export {
+  type FileHints,
+  type NewFile,
+  sha256Of,
+  type Upload,
+  Uploads,
+  type UploadState,
+} from './uploads.js';
 export type * from './types.js';

@@ -953,15 +953,23 @@ export interface components {
          * NewUpload
          * @description The file that will be uploaded. `parts` splits it into parts of `part_bytes`, which can be
          *         sent and repeated one by one. `watermark` is a text across the previews of a proof.
+         *
+         *         `width` and `height` of a picture or video, `duration_ms` and `peaks` of a voice note are what
+         *         your device knows of it. Viewers get them until the server has measured the content, and
+         *         afterwards where it could not.
          */
         NewUpload: {
             /** @description At most `file_bytes` of `GET /v1/limits`. */
             bytes: number;
+            duration_ms?: number | null;
+            height?: number | null;
             /** @description A type such as image/jpeg. */
             mime: string;
             name: string;
             /** @default false */
             parts: boolean;
+            /** @description The wave form: up to 64 numbers, 0 to 100. */
+            peaks?: number[] | null;
             /**
              * @default attachment
              * @enum {unknown}
@@ -971,6 +979,7 @@ export interface components {
             sha256?: string | null;
             thread_id: string;
             watermark?: string | null;
+            width?: number | null;
         };
         /**
          * NotifyPreferences

@@ -12,6 +12,8 @@ export interface ProblemDocument {
   retry_after_s?: number;
   /** The card as it is now, where an action came too late. */
   card?: Card;
+  /** The file because of which a message was refused. */
+  file_id?: string;
 }
 
 const PASSING = new Set([0, 401, 408, 425, 429]);

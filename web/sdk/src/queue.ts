@@ -15,6 +15,8 @@ export interface SendFile {
   readonly fileId?: string;
   /** Of this browser's own; `SendQueue.uploaded` tells its file. */
   readonly uploadId?: string;
+  /** Why it was refused, and with it the send. */
+  readonly problem?: ProblemDocument;
 }
 
 export interface Send {
@@ -97,11 +99,28 @@ export class SendQueue {
   retry(clientId: string): boolean {
     const send = this.#find(clientId, 'failed');
     if (!send) return false;
-    const { problem: _, ...again } = send;
-    this.#become(clientId, { ...again, state: 'queued' });
+    this.#again(send, send.files);
+    return true;
+  }
+
+  /** Sends the rest of a message of which files were refused. Returns those; none where there is no
+   * rest. */
+  sendWithoutRefused(clientId: string): readonly SendFile[] {
+    const send = this.#find(clientId, 'failed');
+    const refused = send?.files?.filter(({ problem }) => problem) ?? [];
+    const rest = send?.files?.filter(({ problem }) => !problem) ?? [];
+    if (!send || refused.length === 0 || (rest.length === 0 && !send.body)) return [];
+    this.#again(send, rest);
+    return refused;
+  }
+
+  #again(send: Send, files: readonly SendFile[] = []): void {
+    const { problem: _, files: _files, ...again } = send;
+    const cleared = files.map(({ problem: _, ...file }) => file);
+    const kept = cleared.length > 0 ? { files: cleared } : {};
+    this.#become(send.clientId, { ...again, ...kept, state: 'queued' });
     this.#save();
     this.#pump();
-    return true;
   }
 
   /** Not while it is being sent: it may have happened. */
@@ -128,8 +147,11 @@ export class SendQueue {
   /** An upload was refused, and with it the sends that waited for it. */
   uploadFailed(uploadId: string, problem: ProblemDocument): void {
     for (const send of this.#waitingFor(uploadId)) {
-      if (send.state === 'queued')
-        this.#become(send.clientId, { ...send, state: 'failed', problem });
+      if (send.state !== 'queued') continue;
+      const files = send.files?.map((each) =>
+        each.uploadId === uploadId ? { ...each, problem } : each,
+      );
+      this.#become(send.clientId, { ...send, ...(files && { files }), state: 'failed', problem });
     }
     this.#save();
   }
@@ -192,7 +214,14 @@ export class SendQueue {
     if (!this.#find(send.clientId, 'sending')) return;
     if (!problem.isTransient) {
       this.#links.backoff.succeeded();
-      this.#become(send.clientId, { ...send, state: 'failed', problem: problem.document });
+      const { document } = problem;
+      const files = send.files?.map((each) =>
+        document.file_id && each.fileId === document.file_id
+          ? { ...each, problem: document }
+          : each,
+      );
+      const failed = { state: 'failed', problem: document } as const;
+      this.#become(send.clientId, { ...send, ...(files && { files }), ...failed });
       this.#save();
       return;
     }

@@ -5,7 +5,7 @@ import { type Clock, Nap } from './environment.js';
 import type { Files } from './files.js';
 import { Problem, type ProblemDocument } from './problem.js';
 import { type Put, putBlob, type SignedRequest } from './put.js';
-import type { Purpose, StoredFile, UploadTicket } from './types.js';
+import type { NewUpload, Purpose, StoredFile, UploadTicket } from './types.js';
 import { memoryUploads, type UploadStorage } from './upload_storage.js';
 
 export const UPLOADS_AT_ONCE = 2;
@@ -35,6 +35,7 @@ export interface Upload {
   readonly purpose: Purpose;
   /** A text across the previews of a proof. */
   readonly watermark?: string;
+  readonly hints?: FileHints;
   readonly queuedAtMs: number;
   readonly state: UploadState;
   readonly sentBytes: number;
@@ -49,11 +50,15 @@ export interface Upload {
   readonly file?: StoredFile;
 }
 
+/** What this device knows of the content, for everybody until the server has measured it. */
+export type FileHints = Pick<NewUpload, 'width' | 'height' | 'duration_ms' | 'peaks'>;
+
 export interface NewFile {
   name: string;
   mime: string;
   purpose?: Purpose;
   watermark?: string;
+  hints?: FileHints;
   about?: Record<string, unknown>;
 }
 
@@ -133,6 +138,7 @@ export class Uploads {
       bytes: blob.size,
       purpose: about.purpose ?? 'attachment',
       ...(about.watermark ? { watermark: about.watermark } : {}),
+      ...(about.hints ? { hints: about.hints } : {}),
       queuedAtMs: this.#links.clock.now(),
       state: 'waiting',
       sentBytes: 0,
@@ -272,6 +278,7 @@ export class Uploads {
         parts: blob.size > (this.#links.partBytes?.() ?? PART_BYTES),
         ...(hash === undefined ? {} : { sha256: hash }),
         ...(upload.watermark ? { watermark: upload.watermark } : {}),
+        ...upload.hints,
       },
       // An answer that was lost is given again; one that the server has forgotten is not.
       `${upload.id}.${upload.beginnings}`,

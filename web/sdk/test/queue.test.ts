@@ -52,8 +52,8 @@ class TestClient {
     await settle();
   }
 
-  async refuse(status: number, retryAfterMs = 0): Promise<void> {
-    const document = { status, code: `HTTP_${status}`, title: '' };
+  async refuse(status: number, retryAfterMs = 0, more: object = {}): Promise<void> {
+    const document = { status, code: `HTTP_${status}`, title: '', ...more };
     this.attempts.at(-1)?.reject(new Problem(document, retryAfterMs));
     await settle();
   }
@@ -292,4 +292,24 @@ test('an upload that was refused fails its send, which can be tried again', asyn
   t.queue.uploaded('u1', 'fil_1');
   await settle();
   assert.deepEqual(t.tried, ['a']);
+});
+
+test('a message goes without the file that was refused', async () => {
+  const t = new TestClient();
+  t.queue.open();
+  const files = [{ uploadId: 'u1', fileId: 'fil_1' }, { fileId: 'fil_2' }];
+  const queued = { threadId: 'thr_1', body: '', queuedAtMs: 0, state: 'queued' } as const;
+  t.queue.add({ ...queued, clientId: 'a', files });
+  await settle();
+  const problem = { status: 409, code: 'UPLOAD_QUARANTINED', title: '', file_id: 'fil_1' };
+  await t.refuse(409, 0, problem);
+  assert.equal(t.state('a'), 'failed');
+  assert.deepEqual(t.queue.list()[0]?.files, [{ ...files[0], problem }, files[1]]);
+  assert.deepEqual(t.queue.sendWithoutRefused('a'), [{ ...files[0], problem }]);
+  await settle();
+  assert.deepEqual(t.attempts.at(-1)?.send.files, [files[1]]);
+  // Of a message that has nothing else there is nothing to send.
+  t.queue.add({ ...queued, clientId: 'b', threadId: 'thr_2', files: [{ uploadId: 'u3' }] });
+  t.queue.uploadFailed('u3', problem);
+  assert.deepEqual(t.queue.sendWithoutRefused('b'), []);
 });

@@ -156,6 +156,16 @@ test('a small file is one signed request, then complete', async () => {
   assert.deepEqual(page.states, ['u1 waiting', 'u1 uploading', 'u1 finishing', 'u1 done']);
 });
 
+test('what this device knows of a file goes with it', async () => {
+  const page = new Page();
+  const hints = { duration_ms: 900, peaks: [0, 100] };
+  const voice = { name: 'a.webm', mime: 'audio/webm', purpose: 'voice', hints } as const;
+  page.uploads.add('thr_1', new Blob(['sound']), voice);
+  await settle();
+  const { duration_ms, peaks } = page.begun[0]!;
+  assert.deepEqual({ duration_ms, peaks }, hints);
+});
+
 test('a large file goes in parts, and says how far it has got', async () => {
   const page = new Page();
   const { id } = page.add('abcdefghij');

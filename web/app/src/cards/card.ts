@@ -136,7 +136,8 @@ export class GreenroomCard extends CardActions {
       .chosen=${canChoose ? this.chosen : (card.totals['selections'] ?? [])}
       .canChoose=${canChoose}
       .most=${Number(card.payload['max_selections'] ?? Infinity)}
-      @chosen=${(event: CustomEvent<{ chosen: string[] }>) => (this.chosen = event.detail.chosen)}
+      .notes=${card.totals['file_notes'] ?? []}
+      @chosen=${(event: CustomEvent<{ chosen: string[] }>) => this.choose(card, event.detail.chosen)}
     ></greenroom-proofs>`;
   }
 

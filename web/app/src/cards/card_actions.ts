@@ -6,6 +6,7 @@ import type { PropertyValues } from 'lit';
 import { property, state } from 'lit/decorators.js';
 
 import { announce } from '../look/announcer.ts';
+import { draftOf, saveDraft } from '../session/drafts.ts';
 import type { Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { type Confirmation, needsConfirmation } from './confirmation.ts';
@@ -87,9 +88,11 @@ export abstract class CardActions extends CardElement {
     const { shown } = this;
     const before = this.#shownBefore;
     this.#shownBefore = shown;
-    if (!shown || !before) return;
-    if (shown.id !== before.id) return this.forgetCard();
-    if (shown.version === before.version) return;
+    if (shown && before && shown.id !== before.id) this.forgetCard();
+    if (shown && (shown.id !== before?.id || shown.version !== before.version)) {
+      this.#recallChoice(shown);
+    }
+    if (!shown || !before || shown.id !== before.id || shown.version === before.version) return;
     if (this.asking && this.busy === null && this.shadowRoot?.activeElement) {
       void this.#focus('section');
     }
@@ -161,6 +164,19 @@ export abstract class CardActions extends CardElement {
     await this.#focus('greenroom-proofs');
   }
 
+  /** Kept in this browser until it is sent. */
+  protected choose(card: Card, chosen: readonly string[]): void {
+    this.chosen = chosen;
+    saveDraft(this.userId, choiceKey(card), chosen.join(' '));
+  }
+
+  #recallChoice(card: Card): void {
+    const gallery = card.payload['gallery'];
+    if (!Array.isArray(gallery)) return;
+    const kept = draftOf(this.userId, choiceKey(card)).split(' ');
+    this.chosen = gallery.filter((id) => kept.includes(id));
+  }
+
   protected inputOf(action: CardAction): object {
     return asksForChoice(action.input) ? { selections: this.chosen } : {};
   }
@@ -197,6 +213,7 @@ export abstract class CardActions extends CardElement {
       const done = await session.client.rest.actOnCard(card, action.action, input, key);
       this.#attempt.answered();
       this.filling = this.asking = this.unanswered = null;
+      saveDraft(this.userId, choiceKey(card), '');
       this.#learn(done);
       await this.#focus('section');
     } catch (error) {
@@ -259,6 +276,11 @@ export abstract class CardActions extends CardElement {
     const find = (what: string) => this.shadowRoot?.querySelector<HTMLElement>(what);
     (find(selector) ?? find('section'))?.focus();
   }
+}
+
+/** Each round is chosen from anew. */
+function choiceKey({ id, totals }: Card): string {
+  return `${id}.${String(totals['round'] ?? 1)}`;
 }
 
 /** Whether an action takes a choice among the pictures of its card, and nothing else. */

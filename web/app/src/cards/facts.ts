@@ -40,7 +40,7 @@ const KNOWN_TOTALS = new Set([
   'payout',
   ...['currency', 'total_cents', 'amount_cents', 'items', 'quote', 'old_range', 'latest_start'],
   ...['option', 'round', 'started_at', 'stopped_at', 'from_deposit_cents', 'failure_code'],
-  ...['title', 'sha256', 'signers', 'files', 'selections'],
+  ...['title', 'sha256', 'signers', 'files', 'selections', 'file_notes'],
 ]);
 const REFERENCES = new Set([
   ...['leg_id', 'document_id', 'manifest_id', 'receipt_file_id'],

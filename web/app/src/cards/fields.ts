@@ -62,7 +62,9 @@ export function drawField(host: FormHost, field: Field, raw: Raw, path: string):
       return drawManifest(host, field, path);
     case 'file':
     case 'files':
-      return drawFiles(host, field, path);
+      return drawFiles(host, field, (raw || []) as Raw[], path);
+    case 'notes':
+      return drawNotes(host, field, (raw || []) as RawObject[], path);
     default:
       return drawText(host, field, raw as string, path);
   }
@@ -189,8 +191,9 @@ function drawManifest(host: FormHost, field: Field, path: string): TemplateResul
   </fieldset>`;
 }
 
-function drawFiles(host: FormHost, field: Field, path: string): TemplateResult {
+function drawFiles(host: FormHost, field: Field, raw: Raw[], path: string): TemplateResult {
   const { schema, kind, isRequired } = field;
+  const kept = kind === 'files' ? host.context.pictures.filter(({ id }) => raw.includes(id)) : [];
   return html`<fieldset class="item">
     <legend>${label(host, field)}</legend>
     <greenroom-file-field
@@ -200,8 +203,26 @@ function drawFiles(host: FormHost, field: Field, path: string): TemplateResult {
       .purpose=${schema['x-file'] ?? schema.items?.['x-file'] ?? 'proof'}
       .most=${kind === 'files' ? (schema.maxItems ?? 10) : 1}
       .isRequired=${isRequired}
+      .kept=${kept}
       .watermark=${host.watermark}
     ></greenroom-file-field>
+    ${drawFault(host, path)}
+  </fieldset>`;
+}
+
+function drawNotes(host: FormHost, field: Field, raw: RawObject[], path: string): TemplateResult {
+  const { items } = field.schema;
+  const noted = (event: CustomEvent<{ notes: RawObject[] }>): void =>
+    host.set(path, event.detail.notes);
+  return html`<fieldset class="item">
+    <legend>${label(host, field)}</legend>
+    <greenroom-picture-notes
+      id=${idOf(path)}
+      .files=${host.context.pictures}
+      .notes=${raw}
+      .longest=${items?.properties?.['note']?.maxLength ?? 500}
+      @noted=${noted}
+    ></greenroom-picture-notes>
     ${drawFault(host, path)}
   </fieldset>`;
 }

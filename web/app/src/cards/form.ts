@@ -10,6 +10,7 @@ import { type FormHost, idOf } from './field_parts.ts';
 import { drawObject } from './fields.ts';
 import { drawQuote } from './quote.ts';
 import '../files/file_field.ts';
+import '../files/picture_notes.ts';
 import { nameOf, personIn } from '../session/people.ts';
 import './manifest_field.ts';
 import { type FormContext, lacksDocument, type Schema } from './schema.ts';
@@ -262,7 +263,7 @@ export class GreenroomCardForm extends GreenroomElement {
       faults,
       threadId,
       isLocating,
-      watermark: this.raw['watermark'] === true ? this.#ownName() : '',
+      watermark: this.raw['watermark'] === true || context.isMarked ? this.#ownName() : '',
       set: (path, value) => this.#set(path, value),
       addRow: (path, schema) => this.#addRow(path, schema),
       removeRow: (path, index) => this.#removeRow(path, index),

@@ -45,6 +45,8 @@ export async function formContext(
     documents: papers && askableOf(papers),
     options: optionsOf(card, session),
     fixed: fixedOf(card, names),
+    pictures: card?.files ?? [],
+    isMarked: card?.payload['watermark'] === true,
     canList: names.includes('manifest_id'),
     implied: ({ leg_id = legId ?? undefined }) => impliedOf(schema, panel, leg_id, clock.now()),
   };
@@ -96,9 +98,10 @@ function fixedOf(card: Card | null, names: readonly string[]): Record<string, st
   return names.includes('sha256') && typeof sha256 === 'string' ? { sha256 } : {};
 }
 
-const ANSWERED_WITH = ['start', 'end', 'timezone', 'options'];
+const ANSWERED_WITH = ['start', 'end', 'timezone', 'options', 'gallery'];
 
-/** Another proposal begins with the one that it answers. */
+/** Another proposal begins with the one that it answers, and another round with the pictures of the
+ * last. */
 export function answerOf(card: Card, schema: Schema): Record<string, unknown> {
   const names = Object.keys(schema.properties ?? {});
   const both = ANSWERED_WITH.filter((name) => names.includes(name) && name in card.payload);

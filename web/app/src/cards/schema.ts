@@ -1,5 +1,7 @@
 /** JSON Schemas of cards, in the part of draft 7 that the server allows, as fields of a form. Pure. */
 
+import type { StoredFile } from '@greenroom/sdk';
+
 import type { FormWords } from '../i18n/forms.ts';
 import type { CancelQuote } from './cancelling.ts';
 import { isMoney } from './naming.ts';
@@ -54,6 +56,10 @@ export interface FormContext {
   options: readonly Choice[];
   /** What is known already and not asked: the hash of the document that is signed. */
   fixed: Readonly<Record<string, string>>;
+  /** Of the card that is answered. */
+  pictures: readonly StoredFile[];
+  /** Whether the previews of its pictures have a text across them. */
+  isMarked: boolean;
   /** Whether files can be listed here for a card to deliver. */
   canList: boolean;
   /** What the form does not ask for, and what was filled in decides. */
@@ -70,6 +76,7 @@ export type Kind =
   | 'manifest'
   | 'file'
   | 'files'
+  | 'notes'
   | 'fixed'
   | 'hidden'
   | 'zone'
@@ -114,6 +121,7 @@ export function kindOf(name: string, schema: Schema, context: FormContext): Kind
     case 'object':
       return 'object';
     case 'array':
+      if (name === 'file_notes' && context.pictures.length > 0) return 'notes';
       return schema.items?.['x-file'] ? 'files' : 'list';
     case 'boolean':
       return 'boolean';

@@ -1,7 +1,14 @@
 /** Between what a card's schema takes and what stands in the fields of its form. Pure. */
 
 import { centsOf, moneyText } from './money.ts';
-import { type Field, fieldsOf, type FormContext, kindOf, type Schema } from './schema.ts';
+import {
+  type Field,
+  fieldsOf,
+  type FormContext,
+  type Kind,
+  kindOf,
+  type Schema,
+} from './schema.ts';
 import { momentOf, wallTime, type WallTime } from '../i18n/wall_time.ts';
 
 /** `given` is the value that the fields were filled with: untouched fields give it back as it was. */
@@ -42,6 +49,7 @@ export interface Read {
 }
 
 const HOUR_MS = 3_600_000;
+const LISTS: ReadonlySet<Kind> = new Set<Kind>(['list', 'files', 'notes']);
 const SHARED_HOURS = 2;
 
 export function rawOf(schema: Schema, value: unknown, context: FormContext): RawObject {
@@ -88,7 +96,7 @@ function guesses(schema: Schema, context: FormContext): Record<string, unknown> 
 function rawField(field: Field, value: unknown, context: FormContext): Raw {
   const { kind, schema, name } = field;
   if (kind === 'object') return rawOf(schema, value, context);
-  if (kind === 'list' || kind === 'files') return rawList(schema, value, context);
+  if (LISTS.has(kind)) return rawList(schema, value, context);
   if (kind === 'fixed') return context.fixed[name] ?? '';
   if (value === undefined || value === null) return kind === 'moment' ? { date: '', time: '' } : '';
   if (kind === 'boolean') return value === true;
@@ -113,6 +121,11 @@ function itemField(schema: Schema, context: FormContext): Field {
 export function read(schema: Schema, raw: RawObject, context: FormContext): Read {
   const faults: FieldFault[] = [];
   const value = readObject(schema, raw, context, '', faults);
+  // Notes stand for all pictures or with single ones; one of the two has to say something.
+  const hasBoth = schema.properties?.['notes'] && schema.properties['file_notes'];
+  if (hasBoth && value['notes'] === undefined && value['file_notes'] === undefined) {
+    faults.push({ path: 'notes', fault: 'required' });
+  }
   return { value, faults };
 }
 
@@ -149,8 +162,7 @@ function readField(
     if (!isRequired && isBlank(raw)) return undefined;
     return readObject(schema, raw as RawObject, context, `${path}.`, faults);
   }
-  if (kind === 'list' || kind === 'files')
-    return readList(field, raw as Raw[], context, path, faults);
+  if (LISTS.has(kind)) return readList(field, raw as Raw[], context, path, faults);
   if (kind === 'boolean') return raw === '' ? (isRequired ? false : undefined) : raw;
   if (isBlank(raw)) {
     if (isRequired) faults.push({ path, fault: 'required' });

@@ -13,6 +13,7 @@ import { sourcesOf } from './addresses.ts';
 import { ratioOf, tilesOf } from './layout.ts';
 import { isPicture, mediaOf } from './media.ts';
 import './picture.ts';
+import './send_state.ts';
 import './sound.ts';
 import type { Local } from './works.ts';
 

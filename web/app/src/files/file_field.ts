@@ -1,6 +1,6 @@
 /** A field of a card's form that takes files: the pictures of proofs, the receipt of an expense. */
 
-import type { Purpose, Upload } from '@greenroom/sdk';
+import type { Purpose, StoredFile, Upload } from '@greenroom/sdk';
 import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
@@ -11,6 +11,7 @@ import type { Session } from '../session/session.ts';
 import { FilesElement } from './element.ts';
 import { fileIcon } from './icons.ts';
 import { mediaOf, sizeText, sortOut, typeText } from './media.ts';
+import './picture.ts';
 
 @customElement('greenroom-file-field')
 export class GreenroomFileField extends FilesElement {
@@ -47,6 +48,10 @@ export class GreenroomFileField extends FilesElement {
 
       li.failed {
         border-color: var(--_danger);
+      }
+
+      greenroom-picture {
+        block-size: 100%;
       }
 
       img {
@@ -124,6 +129,9 @@ export class GreenroomFileField extends FilesElement {
   @property({ attribute: false }) isRequired = false;
   /** Across the previews; another one makes all of them anew. */
   @property({ attribute: false }) watermark = '';
+  /** Files that are there already, such as the pictures of the last round. */
+  @property({ attribute: false }) kept: readonly StoredFile[] = [];
+  @state() private keptIds: readonly string[] = [];
   @state() private ids: readonly string[] = [];
   @state() private problem = '';
   #waiting: (() => void)[] = [];
@@ -139,14 +147,20 @@ export class GreenroomFileField extends FilesElement {
   protected override willUpdate(changed: PropertyValues): void {
     super.willUpdate(changed);
     if (changed.has('watermark') && this.hasUpdated) this.#makeAnew();
+    if (!this.hasUpdated) this.keptIds = this.kept.map(({ id }) => id);
   }
 
   get #uploads(): Upload[] {
     return this.ids.flatMap((id) => this.works?.uploads.find(id) ?? []);
   }
 
+  get #kept(): StoredFile[] {
+    return this.kept.filter(({ id }) => this.keptIds.includes(id));
+  }
+
   protected override render(): TemplateResult {
     const uploads = this.#uploads;
+    const kept = this.#kept;
     const words = this.fileWords;
     const isMany = this.most > 1;
     const label = isMany
@@ -155,8 +169,13 @@ export class GreenroomFileField extends FilesElement {
         ? words.replaceReceipt
         : words.addReceipt;
     return html`${
-        uploads.length > 0
+        uploads.length + kept.length > 0
           ? html`<ul>
+              ${repeat(
+                kept,
+                ({ id }) => id,
+                (file) => this.#keptTile(file),
+              )}
               ${repeat(
                 uploads,
                 ({ id }) => id,
@@ -177,6 +196,25 @@ export class GreenroomFileField extends FilesElement {
         @change=${this.#chosen}
       />
       ${this.problem ? html`<p class="problem small" role="alert">${this.problem}</p>` : nothing}`;
+  }
+
+  #keptTile(file: StoredFile): TemplateResult {
+    const { id, name } = file;
+    return html`<li class="done" title=${name}>
+      <greenroom-picture inert .file=${file} .called=${name} .sizes=${'6rem'}></greenroom-picture>
+      ${this.#remover(name, () => (this.keptIds = this.keptIds.filter((each) => each !== id)))}
+    </li>`;
+  }
+
+  #remover(name: string, remove: () => void): TemplateResult {
+    return html`<button
+      type="button"
+      class="round"
+      aria-label=${this.fileWords.remove(name)}
+      @click=${remove}
+    >
+      ${icon('close')}
+    </button>`;
   }
 
   #tile({ id, name, mime, state, sentBytes, bytes, problem }: Upload): TemplateResult {
@@ -207,14 +245,7 @@ export class GreenroomFileField extends FilesElement {
             </button>`
           : nothing
       }
-      <button
-        type="button"
-        class="round"
-        aria-label=${words.remove(name)}
-        @click=${() => this.#remove(id)}
-      >
-        ${icon('close')}
-      </button>
+      ${this.#remover(name, () => this.#remove(id))}
     </li>`;
   }
 
@@ -226,7 +257,7 @@ export class GreenroomFileField extends FilesElement {
     input.value = '';
     if (this.most === 1) for (const id of this.ids) this.#remove(id);
     const limits = { ...this.limits, attachments: this.most };
-    const { taken, refused } = sortOut(chosen, this.ids.length, limits);
+    const { taken, refused } = sortOut(chosen, this.ids.length + this.keptIds.length, limits);
     const words = this.fileWords;
     const texts = refused.map(({ name, why }) =>
       why === 'too_many'
@@ -269,7 +300,8 @@ export class GreenroomFileField extends FilesElement {
    * shown. A field that may stay empty gives none. */
   async listed(): Promise<string | string[] | null> {
     const words = this.fileWords;
-    this.problem = this.isRequired && this.ids.length === 0 ? words.noProofs : '';
+    const isEmpty = this.ids.length + this.keptIds.length === 0;
+    this.problem = this.isRequired && isEmpty ? words.noProofs : '';
     if (this.problem) return this.#failed();
     while (this.#uploads.some(({ state }) => state !== 'done' && state !== 'failed')) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -279,7 +311,7 @@ export class GreenroomFileField extends FilesElement {
       this.problem = words.failed;
       return this.#failed();
     }
-    const ids = uploads.flatMap(({ file }) => file?.id ?? []);
+    const ids = [...this.keptIds, ...uploads.flatMap(({ file }) => file?.id ?? [])];
     return this.most > 1 ? ids : (ids[0] ?? '');
   }
 

@@ -16,14 +16,29 @@ export function isPicture(media: Media, mime: string): boolean {
   return media === 'image' && !mime.startsWith('image/svg');
 }
 
+/** In steps of 1024, as limits are made: 20 MiB are 20 MB, not 21. */
 export function sizeText(bytes: number, locale: string): string {
-  const rank = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const rank = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
   return new Intl.NumberFormat(locale, {
     style: 'unit',
     unit: UNITS[rank] ?? 'byte',
     unitDisplay: 'short',
     maximumFractionDigits: 1,
-  }).format(bytes / 1000 ** rank);
+  }).format(bytes / 1024 ** rank);
+}
+
+/** How much of all of them has arrived, 0 to 100; null where none is on its way. */
+export function percentOf(
+  uploads: readonly { state: string; bytes: number; sentBytes: number }[],
+): number | null {
+  const isUnderWay = ({ state }: { state: string }): boolean => !['done', 'failed'].includes(state);
+  if (!uploads.some(isUnderWay)) return null;
+  const all = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sent = uploads.reduce(
+    (sum, { state, bytes, sentBytes }) => sum + (state === 'done' ? bytes : sentBytes),
+    0,
+  );
+  return all > 0 ? Math.floor((100 * sent) / all) : 0;
 }
 
 /** As on a clock: `0:07`, `12:30`. */
@@ -83,6 +98,13 @@ export function moved<T>(list: readonly T[], from: number, to: number): T[] {
   if (one === undefined) return [...list];
   const others = list.filter((_, at) => at !== from);
   return [...others.slice(0, target), one, ...others.slice(target)];
+}
+
+/** As the server makes it of a recording: the loudest is 100. */
+export function waveFormOf(peaks: readonly number[], count: number): number[] {
+  const bars = barsOf(peaks, count);
+  const loudest = Math.max(1, ...bars);
+  return bars.map((bar) => Math.round((bar * 100) / loudest));
 }
 
 /** As many heights as there are bars, each the loudest of its part. */

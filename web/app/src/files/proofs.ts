@@ -9,6 +9,7 @@ import { icon } from '../look/icons.ts';
 import { GreenroomElement } from '../session/element.ts';
 import { FilesElement } from './element.ts';
 import './picture.ts';
+import type { PictureNote } from './picture_notes.ts';
 
 /** Fires `chosen` with the ids of all that are, in the order of the gallery. */
 @customElement('greenroom-proofs')
@@ -18,6 +19,53 @@ export class GreenroomProofs extends FilesElement {
     css`
       :host {
         display: block;
+      }
+
+      h4 {
+        color: var(--_text-quiet);
+        font-size: var(--_size-small);
+        font-weight: 400;
+        margin: calc(var(--_space) * 3) 0 calc(var(--_space) * 1.5);
+      }
+
+      .notes {
+        display: grid;
+        gap: calc(var(--_space) * 1.5);
+        list-style: none;
+        margin: 0;
+        padding: 0;
+      }
+
+      .notes li {
+        align-items: center;
+        display: grid;
+        gap: calc(var(--_space) * 2.5);
+        grid-template-columns: 3rem minmax(0, 1fr);
+      }
+
+      .notes span {
+        overflow-wrap: anywhere;
+        white-space: pre-line;
+      }
+
+      .noted {
+        align-items: center;
+        background: var(--_accent);
+        block-size: 1.5rem;
+        border-radius: 50%;
+        color: var(--_on-accent);
+        display: flex;
+        inline-size: 1.5rem;
+        inset-block-end: 0.375rem;
+        inset-inline-start: 0.375rem;
+        justify-content: center;
+        pointer-events: none;
+        position: absolute;
+      }
+
+      .noted svg.icon {
+        block-size: 0.875rem;
+        inline-size: 0.875rem;
       }
 
       ul {
@@ -115,6 +163,8 @@ export class GreenroomProofs extends FilesElement {
   /** The viewer may choose now, and at most so many. */
   @property({ attribute: false }) canChoose = false;
   @property({ attribute: false }) most = Infinity;
+  /** What should change, by picture. */
+  @property({ attribute: false }) notes: readonly PictureNote[] = [];
   @state() private viewing: string | null = null;
 
   /** Where somebody is sent who has chosen nothing yet. */
@@ -137,6 +187,7 @@ export class GreenroomProofs extends FilesElement {
           ? html`<p role="status">${words.chosenCount(chosen.length)}</p>`
           : nothing
       }
+      ${this.notes.length > 0 ? this.#notes() : nothing}
       ${
         this.viewing
           ? html`<greenroom-lightbox
@@ -146,6 +197,30 @@ export class GreenroomProofs extends FilesElement {
             ></greenroom-lightbox>`
           : nothing
       }`;
+  }
+
+  /** In the order of the gallery, each with its picture. */
+  #notes(): TemplateResult {
+    const words = this.fileWords;
+    const { files, notes } = this;
+    return html`<h4>${words.notes}</h4>
+      <ol class="notes">
+        ${notes.map(({ file_id, note }) => {
+          const at = files.findIndex(({ id }) => id === file_id);
+          const file = files[at];
+          if (!file) return nothing;
+          const called = words.proofOf(at + 1, files.length);
+          return html`<li>
+            <greenroom-picture
+              .file=${file}
+              .called=${called}
+              .sizes=${'3rem'}
+              @open=${() => void this.#view(file.id)}
+            ></greenroom-picture>
+            <span dir="auto">${note}</span>
+          </li>`;
+        })}
+      </ol>`;
   }
 
   #tile(file: StoredFile, at: number): TemplateResult {
@@ -161,6 +236,11 @@ export class GreenroomProofs extends FilesElement {
         .sizes=${'8rem'}
         @open=${() => void this.#view(file.id)}
       ></greenroom-picture>
+      ${
+        this.notes.some(({ file_id }) => file_id === file.id)
+          ? html`<span class="noted" role="img" aria-label=${words.hasNote}>${icon('edit')}</span>`
+          : nothing
+      }
       ${canChoose ? this.#choice(file, called, isOn) : nothing}
       ${
         isOn && !canChoose

@@ -8,12 +8,13 @@ import { icon } from '../look/icons.ts';
 import { GreenroomElement, type Stop } from '../session/element.ts';
 import type { Session } from '../session/session.ts';
 import { FilesElement } from './element.ts';
-import { lengthText } from './media.ts';
+import { lengthText, waveFormOf } from './media.ts';
 
 const TYPES = ['audio/webm;codecs=opus', 'audio/mp4', 'audio/ogg;codecs=opus'];
 const LOOK_EVERY_MS = 100;
 const BARS_SHOWN = 48;
-const MOST_PEAKS = 600;
+/** Of the wave form that others see. */
+const BARS_SENT = 64;
 /** Shorter ones were not meant. */
 const LEAST_MS = 500;
 /** Near its end the time that is left is shown. */
@@ -239,8 +240,12 @@ export class GreenroomRecorder extends FilesElement {
   #recorded(blob: Blob): void {
     const { works, session, threadId, lengthMs } = this;
     if (this.#isWanted && works && session) {
-      const about = { duration_ms: Math.round(lengthMs), peaks: fewer(this.#peaks) };
-      const file = works.addVoice(threadId, blob, this.fileWords.voiceName, about);
+      const most = this.#mostMs;
+      const hints = {
+        duration_ms: Math.min(most, Math.round(lengthMs)),
+        peaks: waveFormOf(this.#peaks, BARS_SENT),
+      };
+      const file = works.addVoice(threadId, blob, this.fileWords.voiceName, hints);
       session.client.send(threadId, '', { files: [file] });
     }
     this.#over();
@@ -263,11 +268,6 @@ export class GreenroomRecorder extends FilesElement {
 function waveBar(loud: number, at: number): SVGTemplateResult {
   const height = Math.max(3, (loud / 100) * 28);
   return svg`<rect x=${at * 6} y=${(28 - height) / 2} width="3" height=${height} rx="1.5" />`;
-}
-
-function fewer(peaks: readonly number[]): number[] {
-  const step = Math.ceil(peaks.length / MOST_PEAKS);
-  return peaks.filter((_, at) => at % Math.max(1, step) === 0);
 }
 
 declare global {

@@ -196,9 +196,7 @@ export class GreenroomSound extends FilesElement {
       >
         ${this.#speedText()}
       </button>
-      <span class="time"
-        >${lengthText(this.isPlaying || this.atMs > 0 ? this.atMs : lengthMs)}</span
-      >
+      <span class="time">${this.#timeText(lengthMs)}</span>
       ${
         this.src
           ? html`<audio
@@ -211,6 +209,12 @@ export class GreenroomSound extends FilesElement {
           : nothing
       }
     </div>`;
+  }
+
+  /** Nothing where nobody knows how long it is. */
+  #timeText(lengthMs: number): string {
+    if (this.isPlaying || this.atMs > 0) return lengthText(this.atMs);
+    return lengthMs > 0 ? lengthText(lengthMs) : '';
   }
 
   #wave(lengthMs: number): TemplateResult {

@@ -19,8 +19,15 @@ export interface Local {
   readonly height: number | null;
 }
 
+export interface VoiceHints {
+  readonly duration_ms: number;
+  readonly peaks: number[];
+}
+
 /** The first of them are let go; the server has made its own by then. */
 const MOST_LOCALS = 60;
+/** A browser that cannot show a video may also never say so. */
+const LONGEST_LOOK_MS = 1000;
 
 export class FileWorks {
   readonly files: Files;
@@ -83,16 +90,18 @@ export class FileWorks {
     this.#upload(threadId, file, url, {
       name: file.name || 'file',
       mime: file.type || 'application/octet-stream',
+      ...(size.width && size.height ? { hints: size } : {}),
       about: { ...size, place: this.#session.clock.now() },
     });
   }
 
-  addVoice(threadId: string, blob: Blob, name: string, about: Record<string, unknown>): SendFile {
+  addVoice(threadId: string, blob: Blob, name: string, hints: VoiceHints): SendFile {
     const mime = blob.type.split(';')[0] || 'audio/webm';
     const ending = mime.split('/')[1] ?? 'webm';
     const url = URL.createObjectURL(blob);
-    const named = { name: `${name}.${ending}`, mime, purpose: 'voice', about } as const;
-    return { uploadId: this.#upload(threadId, blob, url, named).id };
+    const named = { name: `${name}.${ending}`, mime, purpose: 'voice' } as const;
+    const upload = this.#upload(threadId, blob, url, { ...named, hints, about: { ...hints } });
+    return { uploadId: upload.id };
   }
 
   /** For a field of a card's form. */
@@ -214,6 +223,16 @@ function newId(): string {
 /** Of a picture or video that this browser can show, so that its place is right from the start. */
 async function sizeOf(file: File, url: string): Promise<Pick<Local, 'width' | 'height'>> {
   const unknown = { width: null, height: null };
+  if (file.type.startsWith('video/')) {
+    const video = document.createElement('video');
+    video.preload = 'metadata';
+    video.src = url;
+    await new Promise((resolve) => {
+      video.onloadedmetadata = video.onerror = resolve;
+      setTimeout(resolve, LONGEST_LOOK_MS);
+    });
+    return video.videoWidth ? { width: video.videoWidth, height: video.videoHeight } : unknown;
+  }
   if (file.type.startsWith('image/')) {
     const picture = new Image();
     picture.src = url;

@@ -30,6 +30,8 @@ export interface BubbleContext {
   showMessage(messageId: string): void;
   retry(send: Send): void;
   discard(send: Send): void;
+  /** The rest of a message of which files were refused. */
+  sendRest(send: Send): void;
 }
 
 export type Speaking = Pick<BubbleContext, 'session' | 'thread'>;
@@ -83,6 +85,8 @@ export function pendingBubble(row: PendingRow, context: BubbleContext, tabindex:
   const { thread, look } = context.session.words;
   const isFailed = send.state === 'failed';
   const hasFiles = Boolean(send.files);
+  const hasRefused = send.files?.some(({ problem }) => problem);
+  const waiting = thread[send.state === 'queued' ? 'queued' : 'sending'];
   const label = [thread.you, thread[send.state === 'sent' ? 'sending' : send.state]].join(', ');
   return html`<article
     class=${classMap({ row: true, ...placeClasses(row), pending: true, failed: isFailed })}
@@ -108,18 +112,30 @@ export function pendingBubble(row: PendingRow, context: BubbleContext, tabindex:
                 ${icon('warning')}
                 <span>${thread.failed}. ${whyFailed(send, context.session)}</span>
               </p>
-              <button class="button small" @click=${() => context.retry(send)}>
-                ${look.retry}
-              </button>
+              ${
+                hasRefused
+                  ? html`<greenroom-send-state
+                      .send=${send}
+                      @without=${() => context.sendRest(send)}
+                    ></greenroom-send-state>`
+                  : html`<button class="button small" @click=${() => context.retry(send)}>
+                      ${look.retry}
+                    </button>`
+              }
               <button class="button small plain" @click=${() => context.discard(send)}>
                 ${thread.discard}
               </button>
             </div>`
-          : row.isLast
+          : row.isLast || hasFiles
             ? html`<div class="meta">
-                ${icon('clock')}<span
-                  >${thread[send.state === 'queued' ? 'queued' : 'sending']}</span
-                >
+                ${
+                  hasFiles
+                    ? html`<greenroom-send-state
+                        .send=${send}
+                        .otherwise=${waiting}
+                      ></greenroom-send-state>`
+                    : html`${icon('clock')}<span>${waiting}</span>`
+                }
               </div>`
             : nothing
       }

@@ -84,12 +84,18 @@ export class GreenroomEditBox extends GreenroomElement {
     const { thread, look } = this.words;
     const tooMuch = excessOf(this.text, this.limits);
     const problem = tooMuch > 0 ? thread.tooLong(tooMuch) : this.problem;
+    const { attachments } = this.message;
     return html`<form @submit=${this.#submit}>
+      ${
+        attachments.length > 0
+          ? html`<greenroom-attachments .attachments=${attachments}></greenroom-attachments>`
+          : nothing
+      }
       <div class="grow" data-text=${this.text}>
         <textarea
           rows="1"
           dir="auto"
-          aria-label=${thread.editLabel}
+          aria-label=${attachments.length > 0 ? thread.captionLabel : thread.editLabel}
           aria-describedby="hint"
           aria-invalid=${tooMuch > 0}
           @input=${this.#typed}
@@ -102,12 +108,17 @@ export class GreenroomEditBox extends GreenroomElement {
         <button type="button" class="button small" @click=${this.#done}>${look.cancel}</button>
         <button
           class="button small primary"
-          ?disabled=${this.isSaving || tooMuch > 0 || this.text.trim() === ''}
+          ?disabled=${this.isSaving || tooMuch > 0 || this.#isMissing}
         >
           ${thread.save}
         </button>
       </div>
     </form>`;
+  }
+
+  /** Files need no words. */
+  get #isMissing(): boolean {
+    return this.text.trim() === '' && this.message.attachments.length === 0;
   }
 
   readonly #typed = (): void => {
@@ -131,7 +142,7 @@ export class GreenroomEditBox extends GreenroomElement {
   async #save(): Promise<void> {
     const { session, message } = this;
     const text = this.text.trim();
-    if (!session || this.isSaving || text === '' || excessOf(text, this.limits) > 0) return;
+    if (!session || this.isSaving || this.#isMissing || excessOf(text, this.limits) > 0) return;
     if (text === message.body) {
       this.#done();
       return;

@@ -13,8 +13,16 @@ export interface Editor {
 
 export function canEdit(message: Message, { userId, nowMs, limits }: Editor): boolean {
   const ageMs = nowMs - Date.parse(message.created_at);
-  const isText = message.kind === 'text' && canDelete(message, userId);
-  return isText && !(ageMs >= 1000 * (limits?.edit_window_s ?? Infinity));
+  const hasWords = message.kind === 'text' || canHaveCaption(message);
+  return (
+    hasWords && canDelete(message, userId) && !(ageMs >= 1000 * (limits?.edit_window_s ?? Infinity))
+  );
+}
+
+/** Files have words to them; a voice message is words. */
+function canHaveCaption({ kind, body, attachments }: Message): boolean {
+  const isVoice = attachments.every(({ file }) => file.media === 'audio');
+  return kind === 'asset' && (body !== '' || !isVoice);
 }
 
 export function canDelete(message: Message, userId: string): boolean {

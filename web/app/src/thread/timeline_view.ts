@@ -209,6 +209,7 @@ export class GreenroomTimeline extends ScrolledTimeline {
       showMessage: (id) => void this.show(id),
       retry: ({ clientId }) => void session?.client.retry(clientId),
       discard: (send) => this.#drop(send),
+      sendRest: (send) => this.#sendRest(send),
     };
   }
 
@@ -246,6 +247,14 @@ export class GreenroomTimeline extends ScrolledTimeline {
 
   #readAll(): void {
     this.dispatchEvent(new CustomEvent('read-all'));
+  }
+
+  #sendRest({ clientId }: Send): void {
+    const { session } = this;
+    const refused = session?.client.sendWithoutRefused(clientId) ?? [];
+    if (session && refused.length > 0) {
+      void loadWorks().then(({ fileWorks }) => fileWorks(session).cancel(refused));
+    }
   }
 
   #drop(send: Send): void {

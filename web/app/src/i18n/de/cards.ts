@@ -113,6 +113,8 @@ export const cards = {
     description: 'Beschreibung',
     document_id: 'Dokument',
     end: 'Ende',
+    file_notes: 'Notizen zu einzelnen Bildern',
+    gallery: 'Bilder',
     items: 'Posten',
     kind: 'Art',
     lat: 'Breitengrad',

@@ -73,6 +73,7 @@ export const thread = {
   deleteText: 'Sie verschwindet für alle. Ein Hinweis bleibt, dass sie gelöscht wurde.',
   deletedNow: 'Nachricht gelöscht',
   editLabel: 'Nachricht bearbeiten',
+  captionLabel: 'Text zu den Dateien bearbeiten',
   save: 'Speichern',
   editHint: 'Escape bricht ab, Enter speichert',
   editedNow: 'Nachricht geändert',

@@ -110,6 +110,8 @@ export const cards = {
     description: 'Description',
     document_id: 'Document',
     end: 'End',
+    file_notes: 'Notes on single pictures',
+    gallery: 'Pictures',
     items: 'Items',
     kind: 'Kind',
     lat: 'Latitude',

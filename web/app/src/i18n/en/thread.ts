@@ -71,6 +71,7 @@ export const thread = {
   deleteText: 'It disappears for everybody here. A note stays that it was deleted.',
   deletedNow: 'Message deleted',
   editLabel: 'Edit message',
+  captionLabel: 'Edit the words to the files',
   save: 'Save',
   editHint: 'Escape to cancel, Enter to save',
   editedNow: 'Message changed',
