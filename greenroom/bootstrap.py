@@ -17,6 +17,7 @@ from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
 from greenroom.bootstrap_files import FileRooms
 from greenroom.cards.catalogue.loading import load_catalogue
+from greenroom.conversations.backend_actions import BackendConversations
 from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
 from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.conversations.dynamodb.upkeep.adapter import DynamoUpkeep
@@ -28,6 +29,7 @@ from greenroom.conversations.postgres.feeds import PINNED_PLANS
 from greenroom.conversations.postgres.store import PostgresConversations
 from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdates
 from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
+from greenroom.conversations.rest.backend import BackendRest
 from greenroom.conversations.rest.inbox import InboxRest
 from greenroom.conversations.rest.threads import ConversationsRest
 from greenroom.conversations.store import ConversationStore, Deliver, DomainEvent
@@ -187,6 +189,9 @@ class Rooms:
             show_card=self.contract.cards.renderer.render,
             attachments=self.files.files,
         )
+        self.backend_conversations = BackendConversations(
+            *(self.store, self.accounts), clock=clock, randomness=randomness, limits=limits
+        )
         self.realtime = Realtime(
             *(self.store, self.conversations, self.presence, self.accounts, self.bus),
             clock=clock,
@@ -270,8 +275,10 @@ class Rooms:
 
     def calls(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
+        both = self.conversations, self.backend_conversations
         ours = [
-            *ConversationsRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
+            *ConversationsRest(*both, clock=self.clock, limits=limits).endpoints(),
+            *BackendRest(*both, clock=self.clock, limits=limits).endpoints(),
             *InboxRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *RealtimeRest(self.realtime).endpoints(),
             asyncapi_endpoint(title=TITLE, version=__version__),

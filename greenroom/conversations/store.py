@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from greenroom.conversations.attachments import FileView
+from greenroom.conversations.backend_store import BackendStore
 from greenroom.conversations.inbox import InboxChanges, InboxFilter, InboxKey, InboxPage
 from greenroom.conversations.model import (
     Cursor,
@@ -133,7 +134,7 @@ class DomainEvent:
 Deliver = Callable[[Sequence[DomainEvent]], Awaitable[None]]
 
 
-class ConversationStore(KeepsAnswers, Protocol):
+class ConversationStore(KeepsAnswers, BackendStore, Protocol):
     """Stores threads, messages, inbox rows and feeds.
 
     Every adapter guarantees:
@@ -168,8 +169,8 @@ class ConversationStore(KeepsAnswers, Protocol):
 
     async def append(self, send: Send) -> Sent:
         """Append one message. Raises ThreadNotFound, IdempotencyMismatch (client_id or key used
-        for something else), ThreadLocked, ParticipantMuted, MsgBlockedByUser, RateLimited, and
-        Unavailable when too many sends are waiting."""
+        for something else), ThreadLocked, ThreadReadOnly, ParticipantMuted, MsgBlockedByUser,
+        RateLimited, and Unavailable when too many sends are waiting."""
         ...
 
     async def sent_before(self, author: str, thread_id: str, draft: Draft) -> Message | None:

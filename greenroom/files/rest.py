@@ -25,6 +25,7 @@ from greenroom.kernel.errors import (
     SafeModeBlocked,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     UnsupportedType,
 )
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
@@ -127,6 +128,7 @@ class FilesRest:
                 errors=(
                     ThreadNotFound,
                     ThreadLocked,
+                    ThreadReadOnly,
                     MsgBlockedByUser,
                     AttachmentTooLarge,
                     UnsupportedType,

@@ -14,6 +14,7 @@ RUN_BY = {
     ("docs/authentication.md", "php"): "tests/platform/tokens/test_token_page.py",
     ("docs/authentication.md", "python"): "tests/platform/tokens/test_token_page.py",
     ("docs/authentication.md", "ruby"): "tests/platform/tokens/test_token_page.py",
+    ("docs/backend.md", "sh"): "tests/conversations/test_backend_page.py",
     ("docs/cards.md", "python"): "tests/cards/test_own_types.py",
     ("docs/cards.md", "text"): "tests/cards/test_own_types.py",
     ("docs/cards.md", "toml"): "tests/cards/test_own_types.py",

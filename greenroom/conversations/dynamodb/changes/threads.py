@@ -95,6 +95,9 @@ class Threads:
         row = await self.projector.row(state.id, viewer, state.members[viewer].ver)
         return await self._for_viewer(viewer, state, row.packed)
 
+    async def view_for_backend(self, state: StoredThread) -> Thread:
+        return await self._for_viewer(None, state, None)
+
     async def view_after(self, viewer: str | None, change: Change) -> Thread:
         """The thread as it will be when the change is committed."""
         packed = None
@@ -125,6 +128,7 @@ class Threads:
             inbox=None if packed is None else inbox_row(state.id, packed),
             floor="" if packed is None else packed.floor,
             standing=state.standing,
+            external_key=state.external_key if viewer is None else None,
         )
 
     # Changing.
