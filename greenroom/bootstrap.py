@@ -18,14 +18,17 @@ from greenroom.bootstrap_contract import ContractRooms
 from greenroom.bootstrap_files import FileRooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.conversations.backend_actions import BackendConversations
+from greenroom.conversations.dynamodb.changes.history import DynamoHistory
 from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
 from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.conversations.dynamodb.upkeep.adapter import DynamoUpkeep
+from greenroom.conversations.history_store import HistoryStore
 from greenroom.conversations.people import Profile
 from greenroom.conversations.polling_api.actions import PairConversations
 from greenroom.conversations.polling_api.rest import SimpleRest
 from greenroom.conversations.postgres.decisions import PostgresDecisions
 from greenroom.conversations.postgres.feeds import PINNED_PLANS
+from greenroom.conversations.postgres.history import PostgresHistory
 from greenroom.conversations.postgres.store import PostgresConversations
 from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdates
 from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
@@ -177,6 +180,7 @@ class Rooms:
         )
         self.store: ConversationStore = kept.store
         self.upkeep: ConversationUpkeep = kept.upkeep
+        self.history: HistoryStore = kept.history
         self.presence = Presence(kept.presence, self.bus, clock=clock, limits=limits)
         self.conversations = PairConversations(
             self.store,
@@ -319,6 +323,7 @@ class KeptConversations:
     thread_updates: ThreadUpdates
     pools: Sequence[asyncpg.Pool]
     prepare: Callable[[], Awaitable[None]]
+    history: HistoryStore
     expiry: Expiry | None = None
     """Deletes expired items, for engines that do not do so themselves."""
 
@@ -354,7 +359,10 @@ def _on_postgres(parts: Parts) -> KeptConversations:
 
     pools = (parts.pool, send_pool, feed_pool, ack_pool)
     presence = PostgresPresence(feed_pool, limits=limits)
-    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare)
+    history = PostgresHistory(
+        parts.pool, clock=parts.clock, randomness=parts.randomness, limits=limits
+    )
+    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare, history)
 
 
 def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
@@ -394,7 +402,14 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
     return KeptConversations(
-        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry
+        store,
+        upkeep,
+        presence,
+        thread_updates,
+        (parts.pool,),
+        prepare,
+        DynamoHistory(*store.parts),
+        expiry,
     )
 
 

@@ -143,6 +143,18 @@ def _add_upkeep(commands: Any) -> None:
     release = _add(threads, "release", "upkeep.release_thread", "end a thread's legal hold")
     release.add_argument("thread", help="the thread's id, thr_…")
 
+    text = "import people, threads and messages of another system"
+    history = _add(commands, "import", "importing.import_history", text, as_json=True)
+    history.add_argument("file", type=Path, help="lines of JSON, or an export (--from)")
+    history.add_argument(
+        "--from",
+        dest="source",
+        choices=("talkjs", "stream", "sendbird"),
+        help="read conversations of this system",
+    )
+    history.add_argument("--report", type=Path, metavar="FILE", help="write what was refused there")
+    history.add_argument("--dry-run", action="store_true", help="check the file, change nothing")
+
     text = "write the database to a file while servers run"
     _add(commands, "backup", "upkeep.backup", text).add_argument("file", type=Path)
     restore = _add(commands, "restore", "upkeep.restore", "replace the database by a backup")

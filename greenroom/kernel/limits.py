@@ -213,4 +213,6 @@ class Limits:
     maintenance_interval_s: int = _inner(
         60, "Seconds between two rounds of removing what is past its time"
     )
+    import_line_bytes: int = _inner(256 * 1024, "Longest line of an import, in bytes")
+    import_window: int = _inner(500, "Lines of an import that are held at once")
     maintenance_batch: int = _inner(5000, "Most rows that one round removes of a kind")

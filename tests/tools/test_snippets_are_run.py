@@ -26,6 +26,8 @@ RUN_BY = {
     ("docs/embed.md", "vue"): "tests/browser/test_snippets.py",
     ("docs/errors.md", "json"): "tests/tools/test_errors_page.py",
     ("docs/files.md", "sh"): "tests/files/test_page.py",
+    ("docs/import.md", "json"): "tests/commands/test_import.py",
+    ("docs/import.md", "sh"): "tests/commands/test_import.py",
     ("docs/install.md", "sh"): "tests/tools/test_operator_pages.py",
     ("docs/operations.md", "sh"): "tests/tools/test_operator_pages.py",
     ("docs/walk.md", "sh"): "tests/demo/test_walk.py",
