@@ -14,7 +14,7 @@ export function noticeText(notice: SystemNotice, thread: Thread | null, session:
   const { params } = notice;
   switch (notice.code) {
     case 'marketplace':
-      return String(params['text'] ?? '');
+      return (params['text'] as string | undefined) ?? '';
     case 'participant.added':
       return aboutPerson(params, thread, session, notices.joined, notices.youJoined);
     case 'participant.left':
