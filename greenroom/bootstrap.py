@@ -18,17 +18,22 @@ from greenroom.bootstrap_events import event_data, eventbridge_consumer
 from greenroom.bootstrap_files import FileRooms
 from greenroom.bootstrap_webhooks import WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
+from greenroom.conversations.backend_actions import BackendConversations
+from greenroom.conversations.dynamodb.changes.history import DynamoHistory
 from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
 from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.conversations.dynamodb.upkeep.adapter import DynamoUpkeep
+from greenroom.conversations.history_store import HistoryStore
 from greenroom.conversations.people import Profile
 from greenroom.conversations.polling_api.actions import PairConversations
 from greenroom.conversations.polling_api.rest import SimpleRest
 from greenroom.conversations.postgres.decisions import PostgresDecisions
 from greenroom.conversations.postgres.feeds import PINNED_PLANS
+from greenroom.conversations.postgres.history import PostgresHistory
 from greenroom.conversations.postgres.store import PostgresConversations
 from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdates
 from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
+from greenroom.conversations.rest.backend import BackendRest
 from greenroom.conversations.rest.inbox import InboxRest
 from greenroom.conversations.rest.threads import ConversationsRest
 from greenroom.conversations.store import ConversationStore
@@ -197,6 +202,7 @@ class Rooms:
         )
         self.store: ConversationStore = kept.store
         self.upkeep: ConversationUpkeep = kept.upkeep
+        self.history: HistoryStore = kept.history
         self.presence = Presence(kept.presence, self.bus, clock=clock, limits=limits)
         self.conversations = PairConversations(
             self.store,
@@ -208,6 +214,9 @@ class Rooms:
             require_job=settings.require_job,
             show_card=self.contract.cards.renderer.render,
             attachments=self.files.files,
+        )
+        self.backend_conversations = BackendConversations(
+            *(self.store, self.accounts), clock=clock, randomness=randomness, limits=limits
         )
         self.realtime = Realtime(
             *(self.store, self.conversations, self.presence, self.accounts, self.bus),
@@ -285,8 +294,10 @@ class Rooms:
 
     def calls(self, extra: Sequence[Endpoint] = ()) -> list[Endpoint]:
         limits = self.settings.limits
+        both = self.conversations, self.backend_conversations
         ours = [
-            *ConversationsRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
+            *ConversationsRest(*both, clock=self.clock, limits=limits).endpoints(),
+            *BackendRest(*both, clock=self.clock, limits=limits).endpoints(),
             *InboxRest(self.conversations, clock=self.clock, limits=limits).endpoints(),
             *RealtimeRest(self.realtime).endpoints(),
             asyncapi_endpoint(title=TITLE, version=__version__),
@@ -327,6 +338,7 @@ class KeptConversations:
     thread_updates: ThreadUpdates
     pools: Sequence[asyncpg.Pool]
     prepare: Callable[[], Awaitable[None]]
+    history: HistoryStore
     expiry: Expiry | None = None
     """Deletes expired items, for engines that do not do so themselves."""
     hands_over: HandsOver | None = None
@@ -364,7 +376,10 @@ def _on_postgres(parts: Parts) -> KeptConversations:
 
     pools = (parts.pool, send_pool, feed_pool, ack_pool)
     presence = PostgresPresence(feed_pool, limits=limits)
-    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare)
+    history = PostgresHistory(
+        parts.pool, clock=parts.clock, randomness=parts.randomness, limits=limits
+    )
+    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare, history)
 
 
 def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
@@ -403,7 +418,15 @@ def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversation
     is_embedded = settings.dynamodb_endpoint == EMBEDDED
     expiry = Expiry(table, clock=parts.clock) if is_embedded else None
     return KeptConversations(
-        store, upkeep, presence, thread_updates, (parts.pool,), prepare, expiry, store
+        store,
+        upkeep,
+        presence,
+        thread_updates,
+        (parts.pool,),
+        prepare,
+        DynamoHistory(*store.parts),
+        expiry,
+        store,
     )
 
 

@@ -15,6 +15,7 @@ from greenroom.commands.pipes import while_somebody_reads
 from greenroom.cost.assumptions import numbers
 from greenroom.kernel.limits import WORKERS
 from greenroom.kernel.operator_roles import OPERATOR_ROLES
+from greenroom.kernel.scopes import SCOPES
 from greenroom.kernel.text import as_whole
 
 TAG_NAME_CHARACTERS = 128
@@ -80,6 +81,13 @@ def _add_keys(commands: Any) -> None:
     keys = _add_group(commands, "keys", "API keys of the marketplace's backend")
     create = _add(keys, "create", "keys.create", "make a key and show it once", as_json=True)
     create.add_argument("name", help="what it is for, such as production-backend")
+    create.add_argument(
+        "--scopes",
+        type=_scopes,
+        default=SCOPES,
+        metavar="LIST",
+        help=f"what it may do, of {','.join(SCOPES)} (all)",
+    )
     _add(keys, "list", "keys.list_all", "list keys", as_json=True)
     revoke = _add(keys, "revoke", "keys.revoke", "end a key at once", as_json=True)
     revoke.add_argument("key_id", help="its id as listed, key_…")
@@ -134,6 +142,18 @@ def _add_upkeep(commands: Any) -> None:
     hold.add_argument("--reason", required=True, help="why, such as a file number")
     release = _add(threads, "release", "upkeep.release_thread", "end a thread's legal hold")
     release.add_argument("thread", help="the thread's id, thr_…")
+
+    text = "import people, threads and messages of another system"
+    history = _add(commands, "import", "importing.import_history", text, as_json=True)
+    history.add_argument("file", type=Path, help="lines of JSON, or an export (--from)")
+    history.add_argument(
+        "--from",
+        dest="source",
+        choices=("talkjs", "stream", "sendbird"),
+        help="read conversations of this system",
+    )
+    history.add_argument("--report", type=Path, metavar="FILE", help="write what was refused there")
+    history.add_argument("--dry-run", action="store_true", help="check the file, change nothing")
 
     text = "write the database to a file while servers run"
     _add(commands, "backup", "upkeep.backup", text).add_argument("file", type=Path)
@@ -253,6 +273,13 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    given = tuple(text.split(","))
+    if not set(given) <= set(SCOPES):
+        raise argparse.ArgumentTypeError(f"takes one or more of {','.join(SCOPES)}")
+    return given
 
 
 def _path(text: str) -> Path:

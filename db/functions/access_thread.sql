@@ -3,7 +3,7 @@
 --
 -- Returns no row to somebody who does not see the thread; they are turned away before anything is
 -- locked, so they keep nobody waiting. With `p_to_write`, `verdict` says whether the viewer may
--- write: ok, locked, muted, blocked_by_you. Membership is read after the lock, so somebody who was
+-- write: ok, locked, read_only, muted, blocked_by_you. Membership is read after the lock, so somebody who was
 -- removed while this waited gets no row.
 --
 -- For the planner settings see append_messages.
@@ -31,7 +31,8 @@ begin
     return query
     select case
             when p_viewer is null or not p_to_write then 'ok'
-            when t.locked or t.kind = 'system' then 'locked'
+            when t.kind = 'system' then 'read_only'
+            when t.locked then 'locked'
             when me.blocked_until > p_now then 'muted'
             when a.others = 1 and a.viewer_blocks then 'blocked_by_you'
             else 'ok'

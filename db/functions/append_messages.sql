@@ -9,8 +9,8 @@
 --    and idempotency keys.
 --
 -- Returns one row per message, in any order: `ord` is its place in the batch, `verdict` one of
--- ok, repeat, mismatch, not_found, locked, muted, blocked_by_you, rate_limited. `viewers` are the
--- people whose feeds have grown. A thread that does not exist gets no row.
+-- ok, repeat, mismatch, not_found, locked, read_only, muted, blocked_by_you, rate_limited.
+-- `viewers` are the people whose feeds have grown. A thread that does not exist gets no row.
 --
 -- An author's own feed head is always among the locks. So a client_id that is used in two threads
 -- at the same time is seen as a repeat by the second.
@@ -66,7 +66,8 @@ begin
                 when k.fingerprint <> g.fingerprint or r.thread_id <> g.thread_id
                     or r.send_hash <> g.hash then 'mismatch'
                 when k.key is not null or r.message_id is not null then 'repeat'
-                when t.locked or t.kind = 'system' then 'locked'
+                when t.kind = 'system' then 'read_only'
+                when t.locked then 'locked'
                 when p.blocked_until > p_now then 'muted'
                 when a.others = 1 and a.author_blocks then 'blocked_by_you'
                 else 'ok'

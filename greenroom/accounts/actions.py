@@ -15,6 +15,7 @@ from greenroom.accounts.model import (
     UserChanges,
     ViewingChoices,
     check_changes,
+    check_scopes,
     check_user_id,
     clean_key_name,
     hash_key,
@@ -33,6 +34,7 @@ from greenroom.kernel.errors import (
 )
 from greenroom.kernel.ids import Randomness, make_id
 from greenroom.kernel.limits import Limits
+from greenroom.kernel.scopes import SCOPES
 from greenroom.platform.batching import Batching
 from greenroom.platform.http.endpoint import Caller
 from greenroom.platform.tokens.verifying import TokenVerifier, is_user_id
@@ -87,7 +89,7 @@ class Accounts:
             raise Unauthenticated("This API key has been revoked.")
         if is_use_worth_noting(key, now):
             await self._store.note_key_used(key.key_id, now)
-        return Caller("backend", None, key_id=key.key_id)
+        return Caller("backend", None, key_id=key.key_id, scopes=frozenset(key.scopes))
 
     async def _authenticate_person(self, token: str) -> Caller:
         claims = await self._tokens.verify(token)
@@ -220,10 +222,10 @@ class Accounts:
             raise UserNotFound(f"There is no user {user_id}")
         return found
 
-    async def create_key(self, name: str) -> NewApiKey:
+    async def create_key(self, name: str, scopes: Iterable[str] = SCOPES) -> NewApiKey:
         at_ms = self._clock()
         key_id = make_id("key", at_ms, self._randomness())
-        key = ApiKey(key_id, clean_key_name(name), at_ms)
+        key = ApiKey(key_id, clean_key_name(name), at_ms, scopes=check_scopes(scopes))
         # Not from the injected randomness: that of a test is predictable.
         text = key_text(key_id, secrets.token_bytes(KEY_SECRET_BYTES))
         await self._store.add_key(key, hash_key(text))

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from greenroom.kernel.errors import InvalidRequest
+from greenroom.kernel.scopes import SCOPES
 from greenroom.kernel.text import nfc
 from greenroom.platform.tokens.jwks import is_loopback
 from greenroom.platform.tokens.verifying import is_user_id
@@ -106,6 +107,8 @@ class ApiKey(Struct, frozen=True):
     created_at: int
     revoked_at: int | None = None
     last_used_at: int | None = None
+    scopes: tuple[str, ...] = SCOPES
+    """What it may do; in the order of `SCOPES`."""
 
 
 class NewApiKey(Struct, frozen=True):
@@ -205,6 +208,14 @@ def clean_key_name(value: str) -> str:
     if not 1 <= len(name) <= KEY_NAME_CHARACTERS:
         raise InvalidRequest(f"A key's name has 1 to {KEY_NAME_CHARACTERS} characters.")
     return name
+
+
+def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
+    """Each of them once, in the order of `SCOPES`. Raises `InvalidRequest`."""
+    given = set(scopes)
+    if not given or not given <= set(SCOPES):
+        raise InvalidRequest(f"A key has one or more of the scopes {', '.join(SCOPES)}.")
+    return tuple(scope for scope in SCOPES if scope in given)
 
 
 def key_text(key_id: str, secret: bytes) -> str:

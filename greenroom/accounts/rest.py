@@ -75,6 +75,7 @@ class AccountsRest:
                 ),
                 body=UserChanges,
                 errors=(InvalidRequest,),
+                scope="users",
             ),
             Endpoint(
                 "GET",
@@ -89,6 +90,7 @@ class AccountsRest:
                     "people whom the person has blocked. Erased people are not found."
                 ),
                 errors=(UserNotFound,),
+                scope="read",
             ),
             Endpoint(
                 "GET",

@@ -35,6 +35,7 @@ from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     ActionConflict,
     ActionInvalidState,
+    InvalidRequest,
     UserNotFound,
 )
 from greenroom.kernel.ids import Randomness, system_randomness
@@ -52,8 +53,8 @@ Exists = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 """Returns those of the given user ids that are registered."""
 OpenThread = Callable[[str, Sequence[str], str, str], Awaitable[str]]
 """Opens a thread: (buyer, sellers, subject, key). The same key again returns the same thread."""
-ShowThread = Callable[[str, str], Awaitable[ThreadView | None]]
-"""Returns a thread as the backend sees it: (buyer, thread id)."""
+ShowThread = Callable[[str], Awaitable[ThreadView | None]]
+"""Returns a thread, by its id, as the backend sees it."""
 RunNow = Callable[[Sequence[str]], Awaitable[None]]
 """Carries out these payments now and waits for them for a limited time. They are queued already, so
 the worker carries out what is left."""
@@ -199,13 +200,24 @@ class Bookings:
         async with self.transactions.snapshot() as snapshot:
             return await reading.access_booking(snapshot, viewer, group_id)
 
+    async def bookings_of(
+        self, *, thread_id: str | None, user_id: str | None, before: str | None, limit: int
+    ) -> list[Booking]:
+        """For the backend, the newest first: of a thread, of a person, or of both."""
+        if thread_id is None and user_id is None:
+            raise InvalidRequest("name user_id, thread_id or both")
+        async with self.transactions.snapshot() as snapshot:
+            return await reading.bookings_of(
+                snapshot, thread_id=thread_id, user_id=user_id, before=before, limit=limit
+            )
+
     async def show_thread(self, group: Group) -> ThreadView | None:
         """The thread after everything that was committed about it before this call, by any process.
         Two callers at the same time therefore see the same."""
         if group.thread_id is None:
             return None
         await self.transactions.catch_up(group.thread_id)
-        return await self._dependencies.show_thread(group.buyer, group.thread_id)
+        return await self._dependencies.show_thread(group.thread_id)
 
     async def run_timer(self, tx: ContractTransaction, leg_id: str, name: str) -> None:
         """Put a confirmed leg in progress at its start. If it was moved, set the timer again for

@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from asyncpg import Record
+
 from greenroom.bookings import sql
 from greenroom.bookings.model import Balance, Deposit, Group
 from greenroom.bookings.money.orders import balances_of
 from greenroom.bookings.money.sums import Amendment, Flow, LegMoney, Sums, sums_of
 from greenroom.bookings.transactions import ContractSnapshot
 from greenroom.kernel.errors import NotFound
+
+AFTER_ALL = "~"
+"""Greater than every id."""
 
 DEPOSITS = """
 select deposit_id, leg_id, amount_cents, captured_cents, currency, state, payment_id
@@ -64,14 +69,54 @@ async def access_booking(snapshot: ContractSnapshot, viewer: str | None, group_i
     row = await snapshot.conn.fetchrow(sql.GROUP_FOR, group_id, viewer)
     if row is None:
         raise NotFound
-    group = sql.read_group(row, await snapshot.conn.fetch(sql.LEGS, group_id))
-    leg_ids = [leg.leg_id for leg in group.legs]
-    rows = await snapshot.conn.fetch(DEPOSITS, leg_ids)
-    deposits = {row["leg_id"]: Deposit(**row) for row in rows}
+    [booking] = await _with_money(snapshot, [row])
+    return booking
+
+
+async def bookings_of(
+    snapshot: ContractSnapshot,
+    *,
+    thread_id: str | None,
+    user_id: str | None,
+    before: str | None,
+    limit: int,
+) -> list[Booking]:
+    """For the backend: bookings of a thread, of a person, or of both, the newest first, with an id
+    less than `before`."""
+    bound = before or AFTER_ALL
+    rows = await snapshot.conn.fetch(sql.GROUPS_OF, thread_id, user_id, bound, limit)
+    return await _with_money(snapshot, rows)
+
+
+async def _with_money(snapshot: ContractSnapshot, rows: Sequence[Record]) -> list[Booking]:
+    """The bookings of these rows, in the same order."""
+    legs = await snapshot.conn.fetch(sql.LEGS_OF_GROUPS, [row["group_id"] for row in rows])
+    groups = [
+        sql.read_group(row, [leg for leg in legs if leg["group_id"] == row["group_id"]])
+        for row in rows
+    ]
+    leg_ids = [leg["leg_id"] for leg in legs]
+    deposits = {
+        row["leg_id"]: Deposit(**row) for row in await snapshot.conn.fetch(DEPOSITS, leg_ids)
+    }
     balances = await balances_of(snapshot.conn, leg_ids)
     money = await _money_of(snapshot, leg_ids, balances)
-    sums = {leg.leg_id: sums_of(group, leg, money[leg.leg_id]) for leg in group.legs}
-    return Booking(group, deposits, balances, sums)
+    return [_booking(group, deposits, balances, money) for group in groups]
+
+
+def _booking(
+    group: Group,
+    deposits: Mapping[str, Deposit],
+    balances: Mapping[str, Balance],
+    money: Mapping[str, LegMoney],
+) -> Booking:
+    ids = [leg.leg_id for leg in group.legs]
+    return Booking(
+        group,
+        {each: deposits[each] for each in ids if each in deposits},
+        {each: balances[each] for each in ids},
+        {leg.leg_id: sums_of(group, leg, money[leg.leg_id]) for leg in group.legs},
+    )
 
 
 async def booking_of_thread(

@@ -52,7 +52,16 @@ GROUP_FOR = f"""
 {GROUP} and ($2::text is null or buyer = $2
     or exists (select from leg l where l.group_id = booking_group.group_id and l.seller = $2))
 """
-LEGS = f"select {LEG_COLUMNS} from leg where group_id = $1 order by place"
+# Bookings of a thread ($1), of a person as buyer or seller ($2), or of both, the newest first.
+GROUPS_OF = f"""
+select {GROUP_COLUMNS} from booking_group g
+where ($1::text is null or g.thread_id = $1) and ($2::text is null or g.group_id in (
+        select b.group_id from booking_group b where b.buyer = $2
+        union select l.group_id from leg l where l.seller = $2))
+    and g.group_id < $3
+order by g.group_id desc limit $4
+"""
+LEGS_OF_GROUPS = f"select {LEG_COLUMNS} from leg where group_id = any($1::text[])"
 LOCK_GROUP = f"{GROUP} for update"
 # Sorted by id, as every lock on several legs is.
 LOCK_LEGS = f"select {LEG_COLUMNS} from leg where group_id = $1 order by leg_id for update"

@@ -1,7 +1,6 @@
 """Opens a thread for a booking that names none, and shows a booking's thread to the backend."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from greenroom.conversations.model import (
     Draft,
@@ -46,10 +45,9 @@ class BookingThreads:
             raise Internal
         return started.thread.id
 
-    async def show(self, buyer: str, thread_id: str) -> ThreadView | None:
+    async def show(self, thread_id: str) -> ThreadView | None:
         """The thread as the marketplace's backend sees it: without an inbox row."""
-        found = await self._store.thread(buyer, thread_id)
-        if found is None:
+        thread = await self._store.any_thread(thread_id)
+        if thread is None:
             return None
-        thread = replace(found[0], inbox=None)
         return Views(None, self._clock(), self._limits).thread(thread)

@@ -31,6 +31,7 @@ from greenroom.kernel.errors import (
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     UploadQuarantined,
 )
 from greenroom.kernel.limits import Limits
@@ -93,6 +94,7 @@ class CardsRest:
                     "of the last answer: 304 when nothing has changed."
                 ),
                 query=CatalogueQuery,
+                scope="read",
             ),
             Endpoint(
                 "GET",
@@ -103,6 +105,7 @@ class CardsRest:
                 {200: CardPage},
                 "Cards",
                 errors=(NotFound,),
+                scope="read",
             ),
         ]
 
@@ -124,6 +127,7 @@ class CardsRest:
                 errors=(
                     ThreadNotFound,
                     ThreadLocked,
+                    ThreadReadOnly,
                     ParticipantMuted,
                     MsgBlockedByUser,
                     Forbidden,
@@ -153,6 +157,7 @@ class CardsRest:
                 errors=(
                     NotFound,
                     ThreadLocked,
+                    ThreadReadOnly,
                     ParticipantMuted,
                     MsgBlockedByUser,
                     ActionStaleVersion,

@@ -38,8 +38,12 @@ def token(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def create(args: argparse.Namespace, settings: Settings) -> int:
-    new = _with_rooms(settings, lambda rooms: rooms.accounts.create_key(args.name))
-    lines = [new.text, f"({new.key.key_id}. It is shown this once; only its hash is kept.)"]
+    new = _with_rooms(settings, lambda rooms: rooms.accounts.create_key(args.name, args.scopes))
+    may = ", ".join(new.key.scopes)
+    lines = [
+        new.text,
+        f"({new.key.key_id}, scopes: {may}. It is shown this once; only its hash is kept.)",
+    ]
     return show(args, {**_key_row(new.key), "key": new.text}, lines)
 
 
@@ -52,7 +56,7 @@ def list_all(args: argparse.Namespace, settings: Settings) -> int:
 def _key_line(key: ApiKey) -> str:
     state = "revoked" if key.revoked_at else "active "
     used = "never used" if key.last_used_at is None else f"last used {rfc3339(key.last_used_at)}"
-    return f"{key.key_id}  {state}  {used:34}  {key.name}"
+    return f"{key.key_id}  {state}  {used:34}  {','.join(key.scopes):25}  {key.name}"
 
 
 def revoke(args: argparse.Namespace, settings: Settings) -> int:
@@ -77,4 +81,4 @@ def _with_rooms(settings: Settings, work: Callable[[Rooms], Any]) -> Any:
 def _key_row(key: ApiKey) -> dict[str, Any]:
     times = ((name, getattr(key, name)) for name in ("created_at", "revoked_at", "last_used_at"))
     shown = {name: None if at_ms is None else rfc3339(at_ms) for name, at_ms in times}
-    return {"key_id": key.key_id, "name": key.name, **shown}
+    return {"key_id": key.key_id, "name": key.name, "scopes": list(key.scopes), **shown}

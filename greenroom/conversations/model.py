@@ -229,6 +229,8 @@ class Thread:
     open_cards: int = 0
     bookings: tuple[BookingRef, ...] = ()
     """Bookings before the current one, oldest first."""
+    external_key: str | None = None
+    """The marketplace's own key of the thread. Only its backend sees it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,10 +302,19 @@ class ThreadDraft:
     job_id: str | None = None
     listing_key: str | None = None
     """The marketplace's key of what the thread is about. Only allowed with one recipient."""
+    city: str | None = None
+    safe_mode_required: bool = False
 
     @property
     def recipients(self) -> list[str]:
         return [user for user in self.members if user != self.opened_by]
+
+    @property
+    def opened_as(self) -> str:
+        """The kind, the people and their roles, to compare with a later call under the same key.
+        No user id contains a space or `=`."""
+        people = (f"{user}={role}" for user, role in sorted(self.members.items()))
+        return " ".join([self.kind, *people])
 
 
 # Removed: control characters except tab and line break, bidi overrides (which can make one text
@@ -382,6 +393,11 @@ def derive_state(
     if inbox is not None and inbox.awaits_reply:
         return ThreadState.AWAITING_REPLY
     return ThreadState.OPEN
+
+
+def check_takes_people(kind: str) -> None:
+    if kind == ThreadKind.SYSTEM:
+        raise ActionInvalidState("A thread of notices is for one person.")
 
 
 def check_promotion(kind: str, stage: str | None, *, follows: bool = False) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from greenroom.conversations.attachments import FileView
+from greenroom.conversations.backend_store import BackendStore
 from greenroom.conversations.inbox import InboxChanges, InboxFilter, InboxKey, InboxPage
 from greenroom.conversations.model import (
     Cursor,
@@ -152,7 +153,7 @@ class HandedOver:
     """Whether another look at once would find something to hand over."""
 
 
-class ConversationStore(KeepsAnswers, Protocol):
+class ConversationStore(KeepsAnswers, BackendStore, Protocol):
     """Stores threads, messages, inbox rows and feeds.
 
     Every adapter guarantees:
@@ -187,8 +188,8 @@ class ConversationStore(KeepsAnswers, Protocol):
 
     async def append(self, send: Send) -> Sent:
         """Append one message. Raises ThreadNotFound, IdempotencyMismatch (client_id or key used
-        for something else), ThreadLocked, ParticipantMuted, MsgBlockedByUser, RateLimited, and
-        Unavailable when too many sends are waiting."""
+        for something else), ThreadLocked, ThreadReadOnly, ParticipantMuted, MsgBlockedByUser,
+        RateLimited, and Unavailable when too many sends are waiting."""
         ...
 
     async def sent_before(self, author: str, thread_id: str, draft: Draft) -> Message | None:

@@ -130,7 +130,8 @@ class ThreadUpdates(Protocol):
     ) -> ThreadFacts:
         """The thread for a participant, or for the server or the backend (viewer None). If threads
         are in PostgreSQL it is locked until the transaction ends. Raises ThreadNotFound; with
-        `to_write` also ThreadLocked, ParticipantMuted and MsgBlockedByUser, as for a message."""
+        `to_write` also ThreadLocked, ThreadReadOnly, ParticipantMuted and MsgBlockedByUser, as for
+        a message."""
         ...
 
     async def access_without_lock(

@@ -192,7 +192,8 @@ class BookingRefView(Struct, frozen=True):
 
 class ThreadView(Struct, frozen=True):
     """`group_id` or `leg_id` is the current booking. `bookings` are the earlier ones, all of whose
-    legs are completed or cancelled, oldest first."""
+    legs are completed or cancelled, oldest first. `external_key` is your backend's own key of the
+    thread; only your backend sees it."""
 
     id: str
     kind: Kind
@@ -213,6 +214,7 @@ class ThreadView(Struct, frozen=True):
     last_sender_id: str | None
     created_at: str
     updated_at: str
+    external_key: str | UnsetType | None = UNSET
 
 
 class ReceiptView(Struct, frozen=True):
@@ -355,6 +357,7 @@ class Views:
             last_sender_id=last.author_id if last else None,
             created_at=rfc3339(thread.created_at_ms),
             updated_at=rfc3339(thread.updated_at_ms),
+            external_key=UNSET if self._viewer is not None else thread.external_key,
         )
 
     @reads_kept

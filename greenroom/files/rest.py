@@ -25,6 +25,7 @@ from greenroom.kernel.errors import (
     SafeModeBlocked,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     UnsupportedType,
 )
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
@@ -137,6 +138,7 @@ class FilesRest:
                 errors=(
                     ThreadNotFound,
                     ThreadLocked,
+                    ThreadReadOnly,
                     MsgBlockedByUser,
                     AttachmentTooLarge,
                     UnsupportedType,

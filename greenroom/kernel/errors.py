@@ -170,6 +170,14 @@ class ThreadLocked(Problem):
     hint = "You can read it; write to support if you think this is a mistake."
 
 
+class ThreadReadOnly(Problem):
+    """Only the marketplace writes in this thread"""
+
+    status = 403
+    code = "THREAD_READ_ONLY"
+    hint = "It has notices for one person. To ask about one, write to support."
+
+
 class ParticipantMuted(Problem):
     """An operator has muted you in this thread for a time"""
 

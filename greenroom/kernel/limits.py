@@ -69,6 +69,9 @@ class Limits:
     person_file_bytes_per_day: int = _met(2 * 1024**3, "Bytes that one person may upload per day")
     thread_file_bytes: int = _met(10 * 1024**3, "Bytes of all files of a thread together")
     listing_key_characters: int = _told(128, "Longest `listing_key` of a thread, in characters")
+    external_key_characters: int = _told(
+        200, "Longest key of your own that names a thread, in characters"
+    )
     participants: int = _told(50, "Most people in a thread")
     delivery_shown_participants: int = _told(
         10, "Most people in a thread that still shows who has received a message"
@@ -238,4 +241,6 @@ class Limits:
     maintenance_interval_s: int = _inner(
         60, "Seconds between two rounds of removing what is past its time"
     )
+    import_line_bytes: int = _inner(256 * 1024, "Longest line of an import, in bytes")
+    import_window: int = _inner(500, "Lines of an import that are held at once")
     maintenance_batch: int = _inner(5000, "Most rows that one round removes of a kind")

@@ -21,6 +21,7 @@ from greenroom.kernel.limits import Limits
 from tests.support import command
 from tests.support.api import Api, Client, Json
 
+from .backend_calls import BACKEND
 from .contract_calls import CONTRACT, promote
 from .file_calls import FILES
 from .matrix import MISSING, NOWHERE, Entry, Request, Scene, of_thread
@@ -36,13 +37,14 @@ WITHOUT_KEY = {
 take no Idempotency-Key."""
 SEVERAL_MOMENTS = {
     *("sync", "stream_events", "simple_list"),
-    *("get_upload", "get_file", "list_files", "get_panel_files"),
+    *("get_upload", "get_file", "list_files", "get_panel_files", "export_thread"),
 }
 """Calls whose parts may be of several moments. Events: each is about one thing, and what changes
 while they are filled in comes with an event of its own. The polling API's list: marks are read
 before the messages, so that a status can be behind for one poll and is never ahead. A file is of
 one moment; whether the viewer may see its place is asked apart, where the place is kept. The files
-tab: cards and manifests are of one moment, and each file as it is when it is shown."""
+tab: cards and manifests are of one moment, and each file as it is when it is shown. The export of a
+thread: it may be long, so it is read page by page."""
 PASSES_OVER_UNKNOWN = {"take_payment_event"}
 MOST_PARTICIPANTS = 5
 
@@ -253,6 +255,7 @@ TABLE: dict[str, Entry] = {
         wrong=lambda _: Request(json={"fileName": "a", "contentType": "image/png", "size": 2**30}),
         code="ATTACHMENT_TOO_LARGE",
     ),
+    **BACKEND,
     **CONTRACT,
     **FILES,
     **WEBHOOKS,
@@ -356,7 +359,7 @@ class Operation:
             return
         [(media, content)] = documented["content"].items()
         assert answer.headers["content-type"].startswith(media)
-        if "json" in media:
+        if media in ("application/json", "application/problem+json"):
             schema = {**content["schema"], "components": self._components}
             Draft202012Validator(schema).validate(answer.json())
         if answer.status_code >= 400:

@@ -176,7 +176,7 @@ async def test_an_outcome_counts_once_and_is_never_undone(stage: Stage) -> None:
 async def test_a_confirmed_booking_makes_its_thread_a_project(stage: Stage) -> None:
     group, leg = await stage.confirmed()
     assert group.thread_id is not None
-    view = await stage.threads.show(group.buyer, group.thread_id)
+    view = await stage.threads.show(group.thread_id)
     assert view is not None
     assert (view.kind, view.state, view.leg_id, view.group_id) == (
         "project",

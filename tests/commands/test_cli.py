@@ -358,7 +358,7 @@ def test_no_token_is_signed_that_the_server_would_refuse(greenroom: Greenroom) -
 def test_a_key_works_until_it_is_revoked(with_database: Greenroom) -> None:
     text = with_database.run("keys", "create", "shop").out.splitlines()[0]
     new = with_database.run("keys", "create", "--json", "other shop").json()
-    with_database.run("keys", "create", "for later")
+    with_database.run("keys", "create", "for later", "--scopes", "write,read")
     server = with_database.serve()
     user = {"display_name": "Theo"}
     assert server.call("PUT", "/v1/users/theo", text, user).status_code == 201
@@ -372,9 +372,11 @@ def test_a_key_works_until_it_is_revoked(with_database: Greenroom) -> None:
     assert listed["other shop"]["revoked_at"] is not None
     assert listed["shop"]["revoked_at"] is None
     assert listed["shop"]["last_used_at"] is not None
+    assert listed["shop"]["scopes"] == ["read", "write", "bookings", "users"]
     shown = with_database.run("keys", "list").out
-    assert re.search(r" revoked  last used 2\S+ +other shop$", shown, re.MULTILINE)
-    assert "never used" in with_database.run("keys", "list").out
+    every = "read,write,bookings,users"
+    assert re.search(rf" revoked  last used 2\S+ +{every} +other shop$", shown, re.MULTILINE)
+    assert re.search(r" active   never used +read,write +for later$", shown, re.MULTILINE)
     assert text not in shown
 
 
@@ -385,6 +387,9 @@ def test_keys_that_are_not_there_or_have_no_name(with_database: Greenroom) -> No
     unnamed = with_database.run("keys", "create", "")
     assert unnamed.code == 2
     assert "name has 1 to" in unnamed.err
+    beyond = with_database.run("keys", "create", "shop", "--scopes", "read,everything")
+    assert beyond.code == 2
+    assert "one or more of read,write,bookings,users" in beyond.err
 
 
 def test_doctor_finds_nothing_missing(with_database: Greenroom) -> None:

@@ -24,8 +24,6 @@ class Inside(Protocol):
 
     async def place_in(self, city: str, thread_id: str) -> None: ...
 
-    async def require_safe_mode(self, thread_id: str) -> None: ...
-
     async def originals(self, thread_id: str, message_id: str) -> list[tuple[str, str]]:
         """What was done to a message and what it said before, the first change first."""
 
@@ -53,11 +51,6 @@ class PostgresInside:
     async def place_in(self, city: str, thread_id: str) -> None:
         await self._pool.execute(
             "update thread set city = $2 where thread_id = $1", thread_id, city
-        )
-
-    async def require_safe_mode(self, thread_id: str) -> None:
-        await self._pool.execute(
-            "update thread set safe_mode_required = true where thread_id = $1", thread_id
         )
 
     async def originals(self, thread_id: str, message_id: str) -> list[tuple[str, str]]:
@@ -91,13 +84,6 @@ class DynamoInside:
     async def place_in(self, city: str, thread_id: str) -> None:
         def change_thread(change: Change) -> None:
             change.state = replace(change.state, city=city)
-            change.notify_all(None)
-
-        await self._change(thread_id, change_thread)
-
-    async def require_safe_mode(self, thread_id: str) -> None:
-        def change_thread(change: Change) -> None:
-            change.state = replace(change.state, safe_mode_required=True)
             change.notify_all(None)
 
         await self._change(thread_id, change_thread)

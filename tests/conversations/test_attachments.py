@@ -282,10 +282,10 @@ class TestLooking:
         assert looks == []
 
 
-async def test_threads_that_require_safe_mode_are_found(api: Api, inside: Inside) -> None:
+async def test_threads_that_require_safe_mode_are_found(api: Api) -> None:
     ann, bob, thread_id = await pair(api)
     other = await ann.thread_with(bob)
-    await inside.require_safe_mode(thread_id)
+    await api.rooms.store.change_thread(thread_id, {"safe_mode_required": True})
     found = await api.rooms.store.safe_mode_required([thread_id, other, thread_id])
     assert found == {thread_id}
     assert (await bob.thread(thread_id))["thread"]["safe_mode_required"] is True

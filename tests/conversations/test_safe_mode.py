@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import pytest
@@ -15,9 +15,6 @@ import pytest
 from greenroom.accounts.model import UserChanges
 from tests.support.api import Api, Json, Person, answered
 from tests.support.uploads import attached, process, upload
-
-if TYPE_CHECKING:
-    from .inside import Inside
 
 KINDS = ("thumb", "preview", "blurred", "original")
 AS_PICTURE = """
@@ -70,7 +67,7 @@ async def places(viewer: Person, author: Person, sent: Json, since: str) -> dict
 
 @pytest.mark.parametrize("band", [0, 1, 2])
 async def test_every_place_shows_what_the_viewer_may_see(
-    api: Api, pool: asyncpg.Pool, inside: Inside, band: int
+    api: Api, pool: asyncpg.Pool, band: int
 ) -> None:
     ann, bob = await api.people("ann", "bob")
     thread_id = await ann.thread_with(bob)
@@ -82,7 +79,8 @@ async def test_every_place_shows_what_the_viewer_may_see(
     await api.rooms.store.tell_file_changed(thread_id, file_id, ann.id, sent["id"])
     for required in (False, True):
         if required:
-            await inside.require_safe_mode(thread_id)
+            edit = {"safe_mode_required": True}
+            answered(await api.backend.patch(f"/v1/threads/{thread_id}", edit), 200)
         for viewer, safe_mode, of_age in product((ann, bob), (True, False), (True, False)):
             await api.rooms.accounts.put_user(viewer.id, UserChanges(age_verified=of_age))
             await viewer.put("/v1/me/preferences", {"preferences": {"safe_mode": safe_mode}})

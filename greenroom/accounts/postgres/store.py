@@ -98,7 +98,9 @@ PRUNE_TICKETS = """
 DELETE FROM ticket WHERE hash IN (SELECT hash FROM ticket WHERE expires_at < $1 LIMIT $2)
 """
 
-ADD_KEY = "INSERT INTO api_key (key_id, name, hash, created_at) VALUES ($1, $2, $3, $4)"
+ADD_KEY = """
+INSERT INTO api_key (key_id, name, hash, created_at, scopes) VALUES ($1, $2, $3, $4, $5)
+"""
 
 FIND_KEY = "SELECT * FROM api_key WHERE key_id = $1"
 
@@ -187,7 +189,7 @@ class PostgresAccountStore:
 
     @unavailable_on_failure()
     async def add_key(self, key: ApiKey, digest: bytes) -> None:
-        await self._pool.execute(ADD_KEY, key.key_id, key.name, digest, key.created_at)
+        await self._pool.execute(ADD_KEY, key.key_id, key.name, digest, key.created_at, key.scopes)
 
     @unavailable_on_failure()
     async def find_key(self, key_id: str) -> tuple[ApiKey, bytes] | None:
@@ -218,4 +220,5 @@ def _preferences(row: Any) -> Preferences:
 
 
 def _key(row: Any) -> ApiKey:
-    return ApiKey(**{name: row[name] for name in ApiKey.__struct_fields__})
+    fields = {name: row[name] for name in ApiKey.__struct_fields__}
+    return ApiKey(**{**fields, "scopes": tuple(row["scopes"])})

@@ -12,8 +12,10 @@ from greenroom.bookings.documents.manifests import Item, Manifest
 from greenroom.bookings.reading import Booking
 from greenroom.bookings.rest.wire import (
     BookingAndThread,
+    BookingList,
     BookingMade,
     BookingOnly,
+    BookingsQuery,
     CalendarOnly,
     CalendarView,
     Cancellation,
@@ -40,6 +42,7 @@ from greenroom.kernel.errors import (
     ParticipantMuted,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     UserNotFound,
 )
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
@@ -88,6 +91,7 @@ class BookingsRest:
                     IdempotencyMismatch,
                 ),
                 once=True,
+                scope="bookings",
             ),
             Endpoint(
                 "POST",
@@ -107,6 +111,7 @@ class BookingsRest:
                 errors=(NotFound, ActionInvalidState, ActionConflict, IdempotencyMismatch),
                 once=True,
                 waits=True,
+                scope="bookings",
             ),
             Endpoint(
                 "POST",
@@ -124,6 +129,7 @@ class BookingsRest:
                 body=Cancellation,
                 errors=(NotFound, ActionInvalidState, IdempotencyMismatch),
                 once=True,
+                scope="bookings",
             ),
             Endpoint(
                 "POST",
@@ -139,6 +145,18 @@ class BookingsRest:
                 ),
                 errors=(NotFound, ActionInvalidState, IdempotencyMismatch),
                 once=True,
+                scope="bookings",
+            ),
+            Endpoint(
+                "GET",
+                "/v1/bookings",
+                self.list_bookings,
+                "Bookings of a thread or of a person, the newest first",
+                Who.BACKEND,
+                {200: BookingList},
+                "Bookings",
+                query=BookingsQuery,
+                scope="read",
             ),
             Endpoint(
                 "GET",
@@ -149,6 +167,7 @@ class BookingsRest:
                 {200: BookingOnly},
                 "Bookings",
                 errors=(NotFound,),
+                scope="read",
             ),
         ]
 
@@ -165,6 +184,7 @@ class BookingsRest:
                 body=DocumentDraft,
                 errors=(NotFound, IdempotencyMismatch),
                 once=True,
+                scope="bookings",
             ),
             Endpoint(
                 "GET",
@@ -175,6 +195,7 @@ class BookingsRest:
                 {200: DocumentOnly},
                 "Documents",
                 errors=(NotFound,),
+                scope="read",
             ),
         ]
 
@@ -194,6 +215,7 @@ class BookingsRest:
                     ThreadNotFound,
                     NotFound,
                     ThreadLocked,
+                    ThreadReadOnly,
                     ParticipantMuted,
                     MsgBlockedByUser,
                     Forbidden,
@@ -223,6 +245,7 @@ class BookingsRest:
                 {200: ManifestOnly},
                 "Manifests",
                 errors=(NotFound,),
+                scope="read",
             ),
         ]
 
@@ -239,6 +262,7 @@ class BookingsRest:
                 description="`leg_file` is the leg's id and `.ics`.",
                 errors=(NotFound,),
                 media=_CALENDAR,
+                scope="read",
             ),
             Endpoint(
                 "POST",
@@ -313,6 +337,18 @@ class BookingsRest:
         thread = await self._bookings.show_thread(booking.group)
         view = booking_view(booking, self._bookings.clock())
         return Answer(status, BookingAndThread(view, thread))
+
+    async def list_bookings(self, call: Call) -> Answer:
+        query: BookingsQuery = call.query
+        found = await self._bookings.bookings_of(
+            thread_id=query.thread_id,
+            user_id=query.user_id,
+            before=query.cursor,
+            limit=query.limit + 1,
+        )
+        page, now_ms = found[: query.limit], self._bookings.clock()
+        next_cursor = page[-1].group.group_id if len(found) > query.limit else None
+        return Answer(200, BookingList([booking_view(each, now_ms) for each in page], next_cursor))
 
     async def get_booking(self, call: Call) -> Answer:
         booking = await self._bookings.access_booking(

@@ -68,6 +68,7 @@ class PaymentsRest:
                 "Payments",
                 description="Those that were not tried again, the oldest first.",
                 query=PaymentsQuery,
+                scope="read",
             ),
             Endpoint(
                 "POST",
@@ -83,6 +84,7 @@ class PaymentsRest:
                 ),
                 errors=(NotFound, ActionInvalidState, ActionConflict, IdempotencyMismatch),
                 once=True,
+                scope="bookings",
             ),
         ]
 

@@ -142,6 +142,21 @@ class BookingAndThread(Struct, frozen=True):
     thread: ThreadView | None
 
 
+class BookingList(Struct, frozen=True):
+    items: list[BookingView]
+    next_cursor: str | None
+
+
+class BookingsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bookings of a thread, of a person (as buyer or seller), or of both. `cursor` is the
+    `next_cursor` of the last page."""
+
+    user_id: str | None = None
+    thread_id: str | None = None
+    cursor: Annotated[str, Meta(max_length=40)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
+
+
 class BookingOnly(Struct, frozen=True):
     booking: BookingView
 

@@ -7,7 +7,9 @@ docs/dynamodb.md lists the items and the cost of each operation. This file only 
 
 from collections.abc import Sequence
 
+from greenroom.conversations.backend_store import KeyedThread, MarketplaceNotice, ThreadFields
 from greenroom.conversations.decisions import DecisionLog
+from greenroom.conversations.dynamodb.changes.backend import BackendChanges
 from greenroom.conversations.dynamodb.changes.blocks import Blocks
 from greenroom.conversations.dynamodb.changes.decisions import Decisions
 from greenroom.conversations.dynamodb.changes.membership import Membership
@@ -22,6 +24,7 @@ from greenroom.conversations.dynamodb.items.cards import with_cards
 from greenroom.conversations.dynamodb.items.keys import job_key, message_key, thread_key
 from greenroom.conversations.dynamodb.items.rows import message_from
 from greenroom.conversations.dynamodb.items.threads import state_from
+from greenroom.conversations.dynamodb.reads.backend import BackendReads
 from greenroom.conversations.dynamodb.reads.feeds import FeedReads
 from greenroom.conversations.dynamodb.reads.inbox import InboxReads
 from greenroom.conversations.dynamodb.reads.messages import MessageReads
@@ -92,6 +95,8 @@ class DynamoConversations:
         self._membership = Membership(self._threads, self._blocks)
         self.decisions = Decisions(self._threads, self._membership, ledger)
         self._starts = Starts(self._threads, self._blocks)
+        self._backend_changes = BackendChanges(self._threads, self._starts)
+        self._backend_reads = BackendReads(self._threads)
         self._sends = Sends(self._threads)
         self._feeds = FeedReads(self._threads, self._lookup)
         self._inbox = InboxReads(self._threads, self._feeds)
@@ -253,6 +258,52 @@ class DynamoConversations:
         self, blocker: str, *, after: BlockKey | None, limit: int
     ) -> tuple[Block, ...]:
         return await self._blocks.page(blocker, after=after, limit=limit)
+
+    # The marketplace's backend.
+
+    @metered
+    async def open_by_key(
+        self, key: str, draft: ThreadDraft, notice: MarketplaceNotice | None
+    ) -> KeyedThread:
+        return await self._backend_changes.open_by_key(key, draft, notice)
+
+    @metered
+    async def add_notice(
+        self, thread_id: str, notice: MarketplaceNotice, once: Once | None = None
+    ) -> Message | Kept:
+        return await self._backend_changes.add_notice(thread_id, notice, once)
+
+    @metered
+    async def change_thread(self, thread_id: str, fields: ThreadFields) -> Thread:
+        return await self._backend_changes.change_thread(thread_id, fields)
+
+    @metered
+    async def thread_by_key(self, key: str) -> Thread | None:
+        return await self._backend_reads.thread_by_key(key)
+
+    @metered
+    async def any_thread(self, thread_id: str) -> Thread | None:
+        return await self._backend_reads.thread(thread_id)
+
+    @metered
+    async def any_messages(
+        self, thread_id: str, *, before: str | None, after: str | None, limit: int
+    ) -> tuple[tuple[Message, ...], bool] | None:
+        return await self._backend_reads.messages(
+            thread_id, before=before, after=after, limit=limit
+        )
+
+    @metered
+    async def threads_of_user(
+        self, user_id: str, *, before: str | None, limit: int
+    ) -> tuple[Thread, ...]:
+        return await self._backend_reads.of_user(user_id, before=before, limit=limit)
+
+    @metered
+    async def threads_of_job(
+        self, job_id: str, *, before: str | None, limit: int
+    ) -> tuple[Thread, ...]:
+        return await self._backend_reads.of_job(job_id, before=before, limit=limit)
 
     # Jobs.
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
+import msgspec
 from asyncpg import Record
 
 from greenroom.conversations.model import Message
@@ -18,6 +20,7 @@ from greenroom.kernel.errors import (
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
 )
 from greenroom.kernel.ids import Randomness
 from greenroom.platform.postgres.pool import Session
@@ -90,17 +93,33 @@ async def append_notice(
     conn: Session,
     thread_id: str,
     actor: str | None,
-    system: str,
+    system: dict[str, Any],
     now_ms: int,
     randomness: Randomness,
-) -> list[str]:
-    """Append a message of the server itself within the caller's transaction; returns its viewers.
-    `system` is JSON."""
+    *,
+    body: str = "",
+    html: str | None = None,
+) -> Appended:
+    """Append a message of the server or the marketplace within the caller's transaction."""
+    encoded = msgspec.json.encode(system).decode()
     [row] = await conn.fetch(
-        APPEND, now_ms, SEND_WINDOW, [thread_id], [actor], ["system"], [None], [None], [""],
-        [None], [system], [None], [0], [None], [randomness()], [None], [None], [None],
+        APPEND, now_ms, SEND_WINDOW, [thread_id], [actor], ["system"], [None], [None], [body],
+        [html], [encoded], [None], [0], [None], [randomness()], [None], [None], [None],
     )  # fmt: skip
-    return row["viewers"] or []
+    message = Message(
+        id=row["message_id"],
+        thread_id=thread_id,
+        seq=row["seq"],
+        author_id=actor,
+        kind="system",
+        body=body,
+        body_html=html,
+        system=system,
+        reply_to=None,
+        client_id=None,
+        created_at_ms=row["created_at"],
+    )
+    return Appended(message, row["viewers"] or [])
 
 
 def _audience(send: Send) -> str | None:
@@ -148,6 +167,8 @@ def refusal(verdict: str, until_ms: int | None) -> Problem | None:
         return ThreadNotFound()
     if verdict == "locked":
         return ThreadLocked()
+    if verdict == "read_only":
+        return ThreadReadOnly()
     if verdict == "muted" and until_ms is not None:
         return ParticipantMuted(f"Until {rfc3339(until_ms)}.")
     if verdict == "blocked_by_you":

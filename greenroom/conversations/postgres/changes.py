@@ -117,11 +117,11 @@ class Change:
 
     async def say(self, actor: str | None, thread_id: str, code: str, **params: Any) -> None:
         """Append a notice of the server itself."""
-        system = msgspec.json.encode({"code": code, "params": params}).decode()
-        viewers = await append_notice(
+        system = {"code": code, "params": params}
+        appended = await append_notice(
             self.conn, thread_id, actor, system, self.clock(), self.randomness
         )
-        self.told.update(viewers)
+        self.told.update(appended.viewers)
 
     async def tell(
         self,

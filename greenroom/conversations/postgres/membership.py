@@ -1,6 +1,6 @@
 """Adding people to a thread and removing them."""
 
-from greenroom.conversations.model import PARTIES, EventType, Role, Thread
+from greenroom.conversations.model import PARTIES, EventType, Role, Thread, check_takes_people
 from greenroom.conversations.postgres import sql
 from greenroom.conversations.postgres.changes import Change
 from greenroom.conversations.postgres.rows import LEFT
@@ -45,7 +45,8 @@ class Membership:
     ) -> Thread | Kept:
         async def work(change: Change) -> Thread:
             await change.add_heads([user_id])
-            await change.lock(thread_id, by=by, and_head_of=user_id)
+            locked = await change.lock(thread_id, by=by, and_head_of=user_id)
+            check_takes_people(locked.kind)
             if by is not None:
                 await _check_may_add(change, by, thread_id, user_id)
             present = await change.conn.fetch(sql.ACTIVE_PARTICIPANTS, thread_id, user_id)

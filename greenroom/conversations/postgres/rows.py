@@ -147,6 +147,7 @@ def thread_from(row: Record, *, with_inbox: bool = True) -> Thread:
         stage=row["stage"],
         bookings=_bookings.decode(row["earlier_bookings"]),
         open_cards=row["open_cards"],
+        external_key=None if with_inbox else row["external_key"],
     )
 
 

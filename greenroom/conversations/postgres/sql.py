@@ -60,8 +60,12 @@ where i.user_id = $1 and i.thread_id = any ($2::text[])
 """
 
 # A thread as the marketplace's backend sees it: no viewer, no inbox row.
+BACKEND_COLUMNS = f"""
+    {_THREAD_COLUMNS},
+    (select k.external_key from thread_key k where k.thread_id = t.thread_id) as external_key
+"""
 THREAD_FOR_BACKEND = f"""
-select {_THREAD_COLUMNS} from thread t where t.thread_id = $1
+select {BACKEND_COLUMNS} from thread t where t.thread_id = $1
 """
 
 # For the server itself: no viewer.

@@ -2,6 +2,7 @@
 
 from asyncpg import Pool
 
+from greenroom.conversations.postgres.backend import Backend
 from greenroom.conversations.postgres.blocks import Blocks
 from greenroom.conversations.postgres.edits import Edits
 from greenroom.conversations.postgres.feeds import PostgresFeeds
@@ -84,6 +85,16 @@ class PostgresConversations:
 
         promotion = Promotion(transactions)
         self.promote = promotion.promote
+
+        backend = Backend(pool, transactions)
+        self.open_by_key = backend.open_by_key
+        self.thread_by_key = backend.thread_by_key
+        self.add_notice = backend.add_notice
+        self.change_thread = backend.change_thread
+        self.any_thread = backend.any_thread
+        self.any_messages = backend.any_messages
+        self.threads_of_user = backend.threads_of_user
+        self.threads_of_job = backend.threads_of_job
 
         blocks = Blocks(pool, transactions)
         self.block = blocks.block

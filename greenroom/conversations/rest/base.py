@@ -34,7 +34,9 @@ class RestBase:
     def _views(self, viewer: str | None, files: Mapping[str, FileView] | None = None) -> Views:
         return Views(viewer, self._clock(), self._limits, self._conversations.show_card, files)
 
-    async def _message_views(self, viewer: str, messages: Sequence[Message]) -> list[MessageView]:
+    async def _message_views(
+        self, viewer: str | None, messages: Sequence[Message]
+    ) -> list[MessageView]:
         """With their files, all of which are looked up at once."""
         views = self._views(viewer, await self._conversations.files_in(viewer, messages))
         return [views.message(message) for message in messages]

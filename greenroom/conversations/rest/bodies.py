@@ -69,9 +69,11 @@ class ThreadItem(Struct, frozen=True):
 
 
 class ThreadPage(Struct, frozen=True):
+    """Your backend gets `thread` alone: it has no inbox and no feed."""
+
     thread: ThreadView
-    inbox: InboxView
-    sync_cursor: str
+    inbox: InboxView | UnsetType = UNSET
+    sync_cursor: str | UnsetType = UNSET
 
 
 class ThreadOnly(Struct, frozen=True):
@@ -152,9 +154,11 @@ class MessagesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MessagesAnswer(Struct, frozen=True):
+    """`sync_cursor` is left out for your backend, which has no feed."""
+
     items: list[MessageView]
     has_more: bool
-    sync_cursor: str
+    sync_cursor: str | UnsetType = UNSET
 
 
 class NewAttachment(Struct, frozen=True, forbid_unknown_fields=True):

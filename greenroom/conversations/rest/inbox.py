@@ -77,6 +77,7 @@ class InboxRest(RestBase):
                 ),
                 body=JobParticipants,
                 errors=(UserNotFound,),
+                scope="write",
             ),
             Endpoint(
                 "POST",

@@ -2,6 +2,8 @@
 
 import re
 
+from greenroom.conversations.actions import Conversations
+from greenroom.conversations.backend_actions import BackendConversations
 from greenroom.conversations.model import Role, Thread, ThreadKind
 from greenroom.conversations.rest.base import RestBase, person_of
 from greenroom.conversations.rest.bodies import (
@@ -23,6 +25,7 @@ from greenroom.conversations.store import Started
 from greenroom.conversations.wire import (
     MessageView,
 )
+from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import (
     ActionInvalidState,
     EditWindowClosed,
@@ -36,16 +39,29 @@ from greenroom.kernel.errors import (
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     UploadQuarantined,
     UserNotFound,
 )
+from greenroom.kernel.limits import Limits
 from greenroom.platform.http.endpoint import Answer, Call, Endpoint, Who
 
 _MESSAGE_ID = re.compile(r"msg_[0-9a-f]{12}[0-9a-z]{14}")
-_WRITING = (ThreadNotFound, ThreadLocked, MsgTooLong, MsgEmpty)
+_WRITING = (ThreadNotFound, ThreadLocked, ThreadReadOnly, MsgTooLong, MsgEmpty)
 
 
 class ConversationsRest(RestBase):
+    def __init__(
+        self,
+        conversations: Conversations,
+        backend: BackendConversations,
+        *,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        super().__init__(conversations, clock=clock, limits=limits)
+        self._backend = backend
+
     def endpoints(self) -> list[Endpoint]:
         return [*self._message_endpoints(), *self._thread_endpoints()]
 
@@ -80,11 +96,15 @@ class ConversationsRest(RestBase):
                 "/v1/threads/{thread_id}/messages",
                 self.list_messages,
                 "A page of messages, in seq order",
-                Who.PERSON,
+                Who.PERSON_OR_BACKEND,
                 {200: MessagesAnswer},
                 "Messages",
+                description=(
+                    "Your backend gets the messages that every participant may see, of any thread."
+                ),
                 query=MessagesQuery,
                 errors=(ThreadNotFound,),
+                scope="read",
             ),
             Endpoint(
                 "PATCH",
@@ -150,10 +170,12 @@ class ConversationsRest(RestBase):
                 "/v1/threads/{thread_id}",
                 self.get_thread,
                 "A thread with your inbox row",
-                Who.PERSON,
+                Who.PERSON_OR_BACKEND,
                 {200: ThreadPage},
                 "Threads",
+                description="Your backend gets any thread, without an inbox row.",
                 errors=(ThreadNotFound,),
+                scope="read",
             ),
             Endpoint(
                 "POST",
@@ -177,6 +199,7 @@ class ConversationsRest(RestBase):
                     IdempotencyMismatch,
                 ),
                 once=True,
+                scope="write",
             ),
             Endpoint(
                 "DELETE",
@@ -188,6 +211,7 @@ class ConversationsRest(RestBase):
                 "Threads",
                 description="`me` as the user id leaves the thread.",
                 errors=(ThreadNotFound, UserNotFound, Forbidden),
+                scope="write",
             ),
             Endpoint(
                 "POST",
@@ -200,6 +224,7 @@ class ConversationsRest(RestBase):
                 body=Promotion,
                 errors=(ThreadNotFound, ActionInvalidState, IdempotencyMismatch),
                 once=True,
+                scope="write",
             ),
             Endpoint(
                 "POST",
@@ -232,13 +257,16 @@ class ConversationsRest(RestBase):
         return Answer(200 if sent.is_repeat else 201, shown)
 
     async def list_messages(self, call: Call) -> Answer:
-        viewer, query = person_of(call), call.query
+        viewer, thread_id, query = call.caller.user_id, call.params["thread_id"], call.query
+        before = _checked_bound("before", query.before)
+        after = _checked_bound("after", query.after)
+        if viewer is None:
+            messages, has_more = await self._backend.access_messages(
+                thread_id, before=before, after=after, limit=query.limit
+            )
+            return Answer(200, MessagesAnswer(await self._message_views(None, messages), has_more))
         page = await self._conversations.access_messages(
-            viewer,
-            call.params["thread_id"],
-            before=_checked_bound("before", query.before),
-            after=_checked_bound("after", query.after),
-            limit=query.limit,
+            viewer, thread_id, before=before, after=after, limit=query.limit
         )
         items = await self._message_views(viewer, page.items)
         return Answer(200, MessagesAnswer(items, page.has_more, str(page.sync_cursor)))
@@ -284,8 +312,11 @@ class ConversationsRest(RestBase):
         )
 
     async def get_thread(self, call: Call) -> Answer:
-        viewer = person_of(call)
-        thread, cursor = await self._conversations.access_thread(viewer, call.params["thread_id"])
+        viewer, thread_id = call.caller.user_id, call.params["thread_id"]
+        if viewer is None:
+            found = await self._backend.access_thread(thread_id)
+            return Answer(200, ThreadPage(self._views(None).thread(found)))
+        thread, cursor = await self._conversations.access_thread(viewer, thread_id)
         item = self._item(viewer, thread)
         return Answer(200, ThreadPage(item.thread, item.inbox, str(cursor)))
 

@@ -190,6 +190,7 @@ class HttpApp:
             request.caller = await self._admit(request, route.admits, ticket_in(scope))
         elif route.admits is not None:
             request.caller = await self._admit(request, route.admits)
+        _check_scope(request.caller, route.scope)
         call = await self._read(request, route, values, scope, receive)
         answer = await route.handler(call)
         return (
@@ -433,6 +434,15 @@ class HttpApp:
             await send({"type": "lifespan.shutdown.failed", "message": ""})
             return
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _check_scope(caller: Caller, scope: str | None) -> None:
+    if caller.kind == "backend" and scope is not None and scope not in caller.scopes:
+        raise Forbidden(
+            "This API key may not make this call.",
+            hint=f"It needs a key with the scope `{scope}`: "
+            f"`greenroom keys create NAME --scopes {scope}`.",
+        )
 
 
 def _text(header: bytes | None) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from greenroom.kernel.errors import Problem
+from greenroom.kernel.scopes import SCOPES, Scope
 
 
 class Who(enum.Enum):
@@ -25,6 +26,8 @@ class Caller:
     operator_role: str | None = None
     key_id: str | None = None
     expires_at: float | None = None
+    scopes: frozenset[str] = frozenset(SCOPES)
+    """What a backend's key may do."""
 
     @property
     def id(self) -> str:
@@ -192,7 +195,8 @@ class SocketEndpoint:
 class Endpoint:
     """An HTTP endpoint: the app routes by it, and the API reference is generated from it.
 
-    `answers` maps each success status to the type of its body. `once` accepts Idempotency-Key.
+    `answers` maps each success status to the type of its body. `scope` is what a backend's key must
+    be allowed to do; every call that a backend may make has one. `once` accepts Idempotency-Key.
     `plain` marks pages, which ignore the query string because other sites link to them. `waits`
     marks calls that wait for events, so that their duration is not counted as response time.
     `tickets` accepts a ticket in the query instead of the Authorization header. With
@@ -211,6 +215,7 @@ class Endpoint:
     body: Any = None
     query: Any = None
     errors: tuple[type[Problem], ...] = ()
+    scope: Scope | None = None
     once: bool = False
     plain: bool = False
     media: str = "application/json"

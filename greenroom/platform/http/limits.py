@@ -40,4 +40,5 @@ def limits_endpoint(limits: Limits) -> Endpoint:
             "Ask once when a client starts. The operator of the server may have set each of them; "
             "docs/limits.md lists the defaults and the variables."
         ),
+        scope="read",
     )

@@ -32,12 +32,14 @@ class Route:
         "name",
         "names",
         "read_query",
+        "scope",
     )
 
     def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
         self.endpoint = endpoint
         self.handler = endpoint.handler
         self.admits = _ADMITS[endpoint.who]
+        self.scope = endpoint.scope
         self.name = f"{endpoint.method} {endpoint.path}"
         self.names = endpoint.param_names
         # An upload takes as long as the client's network takes.

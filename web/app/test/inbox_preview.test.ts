@@ -91,6 +91,16 @@ test('every notice of the server has its words', () => {
   assert.equal(say('newer.code'), 'Something changed in this conversation');
 });
 
+test("the marketplace's own notice is shown in its words, without signs of Markdown", () => {
+  const system = { code: 'marketplace', params: { code: 'sold', text: 'The lamp is *sold*.' } };
+  const last = said('The lamp is sold.', { kind: 'system', author_id: null, system });
+  const one = row('a', 1, { last_message: last });
+  assert.deepEqual(previewOf(one, alone, maya), { kind: 'quiet', text: 'The lamp is sold.' });
+  const notices = thread('a', { kind: 'system', subject: null, participants: [] });
+  assert.equal(titleOf(notices, maya), 'Notices');
+  assert.equal(titleOf({ ...notices, subject: 'Your listings' }, maya), 'Your listings');
+});
+
 test('a notice is shown in the list, quietly', () => {
   const system = { code: 'thread.promoted', params: {} };
   const last = said('', { kind: 'system', author_id: null, system });

@@ -90,6 +90,11 @@ export interface components {
             booking: components["schemas"]["BookingView"];
             thread: components["schemas"]["ThreadView"] | null;
         };
+        /** BookingList */
+        BookingList: {
+            items: components["schemas"]["BookingView"][];
+            next_cursor: string | null;
+        };
         /** BookingOnly */
         BookingOnly: {
             booking: components["schemas"]["BookingView"];
@@ -679,6 +684,8 @@ export interface components {
             delivery_shown_participants: number;
             /** @description Seconds in which a message can be edited. */
             edit_window_s: number;
+            /** @description Longest key of your own that names a thread, in characters. */
+            external_key_characters: number;
             /** @description Largest file, in bytes. */
             file_bytes: number;
             /** @description Longest name of a file, in characters; longer ones are shortened. */
@@ -791,11 +798,14 @@ export interface components {
         MessageOnly: {
             message: components["schemas"]["MessageView"];
         };
-        /** MessagesAnswer */
+        /**
+         * MessagesAnswer
+         * @description `sync_cursor` is left out for your backend, which has no feed.
+         */
         MessagesAnswer: {
             has_more: boolean;
             items: components["schemas"]["MessageView"][];
-            sync_cursor: string;
+            sync_cursor?: string;
         };
         /**
          * MessageView
@@ -925,6 +935,15 @@ export interface components {
             /** @description Your own id for this send, at most `client_id_characters` of `GET /v1/limits`; a repeat returns the first. */
             client_id: string;
             reply_to?: string | null;
+        };
+        /**
+         * NewNotice
+         * @description `code` is for programs, `text` for people: a subset of Markdown, at most `body_characters`
+         *         of `GET /v1/limits`.
+         */
+        NewNotice: {
+            code: string;
+            text: string;
         };
         /** NewParticipant */
         NewParticipant: {
@@ -1112,7 +1131,7 @@ export interface components {
          */
         Problem: {
             /** @enum {string} */
-            code: "ACTION_CONFLICT" | "ACTION_INVALID_STATE" | "ACTION_STALE_VERSION" | "ATTACHMENT_TOO_LARGE" | "CARD_EXPIRED" | "CARD_INVALID" | "EDIT_WINDOW_CLOSED" | "FORBIDDEN" | "IDEMPOTENCY_MISMATCH" | "INTERNAL" | "INVALID_REQUEST" | "MSG_BLOCKED_BY_USER" | "MSG_EMPTY" | "MSG_TOO_LONG" | "NOT_FOUND" | "NOT_IMPLEMENTED" | "PAYLOAD_TOO_LARGE" | "RATE_LIMITED" | "SAFE_MODE_BLOCKED" | "THREAD_LOCKED" | "THREAD_NOT_FOUND" | "UNAUTHENTICATED" | "UNAVAILABLE" | "UNSUPPORTED_TYPE" | "UPLOAD_QUARANTINED" | "USER_NOT_FOUND";
+            code: "ACTION_CONFLICT" | "ACTION_INVALID_STATE" | "ACTION_STALE_VERSION" | "ATTACHMENT_TOO_LARGE" | "CARD_EXPIRED" | "CARD_INVALID" | "EDIT_WINDOW_CLOSED" | "FORBIDDEN" | "IDEMPOTENCY_MISMATCH" | "INTERNAL" | "INVALID_REQUEST" | "MSG_BLOCKED_BY_USER" | "MSG_EMPTY" | "MSG_TOO_LONG" | "NOT_FOUND" | "NOT_IMPLEMENTED" | "PAYLOAD_TOO_LARGE" | "RATE_LIMITED" | "SAFE_MODE_BLOCKED" | "THREAD_LOCKED" | "THREAD_NOT_FOUND" | "THREAD_READ_ONLY" | "UNAUTHENTICATED" | "UNAVAILABLE" | "UNSUPPORTED_TYPE" | "UPLOAD_QUARANTINED" | "USER_NOT_FOUND";
             corr_id: string;
             detail: string;
             hint: string;
@@ -1427,19 +1446,54 @@ export interface components {
             /** @enum {unknown} */
             tab: "actions" | "brief" | "docs" | "expenses" | "files" | "moodboard" | "shotlist";
         };
+        /**
+         * ThreadByKey
+         * @description `opened_by` of the thread is the first of `participants`. A thread of kind `system` has one
+         *         participant, who reads it and cannot write.
+         */
+        ThreadByKey: {
+            city?: string | null;
+            first_notice?: components["schemas"]["NewNotice"] | null;
+            job_id?: string | null;
+            /** @enum {unknown} */
+            kind: "inquiry" | "invite" | "support" | "system";
+            participants: components["schemas"]["NewParticipant"][];
+            role_context?: string | null;
+            /** @default false */
+            safe_mode_required: boolean;
+            subject?: string | null;
+        };
+        /**
+         * ThreadEdit
+         * @description Fields that are left out stay as they are; null clears a text.
+         */
+        ThreadEdit: {
+            city?: string | null;
+            role_context?: string | null;
+            safe_mode_required?: boolean;
+            subject?: string | null;
+        };
         /** ThreadItem */
         ThreadItem: {
             inbox: components["schemas"]["InboxView"];
             thread: components["schemas"]["ThreadView"];
         };
+        /** ThreadList */
+        ThreadList: {
+            items: components["schemas"]["ThreadView"][];
+            next_cursor: string | null;
+        };
         /** ThreadOnly */
         ThreadOnly: {
             thread: components["schemas"]["ThreadView"];
         };
-        /** ThreadPage */
+        /**
+         * ThreadPage
+         * @description Your backend gets `thread` alone: it has no inbox and no feed.
+         */
         ThreadPage: {
-            inbox: components["schemas"]["InboxView"];
-            sync_cursor: string;
+            inbox?: components["schemas"]["InboxView"];
+            sync_cursor?: string;
             thread: components["schemas"]["ThreadView"];
         };
         /**
@@ -1454,12 +1508,14 @@ export interface components {
         /**
          * ThreadView
          * @description `group_id` or `leg_id` is the current booking. `bookings` are the earlier ones, all of whose
-         *         legs are completed or cancelled, oldest first.
+         *         legs are completed or cancelled, oldest first. `external_key` is your backend's own key of the
+         *         thread; only your backend sees it.
          */
         ThreadView: {
             bookings: components["schemas"]["BookingRefView"][];
             city: string | null;
             created_at: string;
+            external_key?: string | null;
             group_id: string | null;
             id: string;
             job_id: string | null;

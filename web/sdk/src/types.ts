@@ -156,7 +156,8 @@ export type EphemeralEvent =
   | { type: 'presence'; thread_id: string; user_id: string; online: boolean; at: string };
 
 export type ThreadItem = Schemas['ThreadItem'];
-export type ThreadPage = Schemas['ThreadPage'];
+/** A person gets all of it; what is left out is so for a backend. */
+export type ThreadPage = Required<Schemas['ThreadPage']>;
 export type InboxPage = Schemas['InboxAnswer'];
 
 export interface InboxQuery {
@@ -175,7 +176,7 @@ export interface InboxQuery {
 
 export type InboxEdit = Schemas['InboxEdit'];
 
-export interface MessagesPage extends Omit<Schemas['MessagesAnswer'], 'items'> {
+export interface MessagesPage extends Omit<Required<Schemas['MessagesAnswer']>, 'items'> {
   items: Message[];
 }
 

@@ -199,7 +199,7 @@ class Change:
         )
         viewers = [user for user in state.active() if self._may_see(user, author, audience)]
         is_partial = len(viewers) < len(state.active())
-        self._put_message(message, viewers if is_partial else None, send_hash, card_id)
+        self.put_message(message, viewers if is_partial else None, send_hash, card_id)
         members = dict(state.members)
         newcomers = {user: members[user].floor for user in viewers if not members[user].knows}
         for user in newcomers:
@@ -224,13 +224,14 @@ class Change:
             return False
         return author is None or not self.state.is_between(user, author)
 
-    def _put_message(
+    def put_message(
         self,
         message: Message,
-        visible_to: list[str] | None,
-        send_hash: bytes | None,
-        card_id: str | None,
+        visible_to: list[str] | None = None,
+        send_hash: bytes | None = None,
+        card_id: str | None = None,
     ) -> None:
+        """Add the item of a message to the writes."""
         sort = message_sort(message.id)
         assert sort is not None  # noqa: S101 (its id has just been made)
         item = message_item(

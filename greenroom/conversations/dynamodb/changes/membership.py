@@ -20,6 +20,7 @@ from greenroom.conversations.model import (
     Thread,
     ThreadKind,
     check_promotion,
+    check_takes_people,
     promotion_said,
 )
 from greenroom.kernel.errors import (
@@ -72,6 +73,7 @@ class Membership:
                     raise Forbidden("Only the buyer and the seller bring others in.")
                 if (by, user) in known.pairs:
                     raise MsgBlockedByUser
+            check_takes_people(state.kind)
             if user not in state.active():
                 if len(state.active()) >= self._threads.limits.participants:
                     raise ActionInvalidState("This thread is full.")
@@ -95,7 +97,7 @@ class Membership:
             member = replace(member, blocked_until_ms=was.blocked_until_ms)
         members = {**before.members, user: member}
         change.state = replace(before, members=members, updated_at_ms=now_ms)
-        self._update_pair_list(change, before)
+        self.update_pair_list(change, before)
         pk, sk = pointer_key(user, before.id)
         change.writes.append(Put({"pk": pk, "sk": sk}))
         change.shows_thread = True
@@ -121,7 +123,7 @@ class Membership:
                 before.with_member(user, status="left", knows=False),
                 updated_at_ms=change.now_ms,
             )
-            self._update_pair_list(change, before)
+            self.update_pair_list(change, before)
             if saw:
                 change.notify([user], EventType.THREAD_CHANGED, Left(), message_id=LEFT, actor=by)
             change.notify_all(by)
@@ -131,7 +133,7 @@ class Membership:
 
         await self._threads.change(thread_id, decide)
 
-    def _update_pair_list(self, change: Change, before: StoredThread) -> None:
+    def update_pair_list(self, change: Change, before: StoredThread) -> None:
         """Keep the list of threads of only two people up to date."""
         was, now = before.pair(), change.state.pair()
         if was is not None and now is None:

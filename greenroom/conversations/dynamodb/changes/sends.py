@@ -25,6 +25,7 @@ from greenroom.kernel.errors import (
     RateLimited,
     ThreadLocked,
     ThreadNotFound,
+    ThreadReadOnly,
     Unavailable,
 )
 from greenroom.platform.batching import Batching
@@ -260,7 +261,9 @@ def add_send(threads: Threads, change: Change, send: Send) -> Message:
 
 def check_may_send(state: StoredThread, author: str, now_ms: int) -> None:
     until_ms = state.members[author].blocked_until_ms
-    if state.locked or state.kind == ThreadKind.SYSTEM:
+    if state.kind == ThreadKind.SYSTEM:
+        raise ThreadReadOnly
+    if state.locked:
         raise ThreadLocked
     if until_ms is not None and until_ms > now_ms:
         raise ParticipantMuted(f"Until {rfc3339(until_ms)}.")

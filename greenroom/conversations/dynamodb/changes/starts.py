@@ -78,12 +78,12 @@ class Starts:
             started = Started(thread, message, is_new=True)
             if once is not None:
                 change.writes.append(self._threads.put_answer(once, once.answer(started)))
-            if await self._commit(change):
+            if await self.commit(change):
                 return started
             kept = None if once is None else await self._threads.recall(once)
             if kept is not None:
                 return kept
-        raise _too_busy()
+        raise too_busy()
 
     async def _listing(self, draft: ThreadDraft) -> "_Listing":
         if draft.listing_key is None:
@@ -123,17 +123,17 @@ class Starts:
         for attempt in range(ATTEMPTS):
             await pause(attempt)
             # Read before their threads, so that a thread started in between has a higher number.
-            started_n = await self._started_n(one, other)
+            started_n = await self.started_n_of(one, other)
             there = await self._pair_threads(one, other)
             if any(state.sees(author) for state in there):
                 return None
             if there:
                 return await self._enter(there[0].id, (one, other), first)
             change, message = await self._decide(draft, first, limits, started_n)
-            if await self._commit(change):
+            if await self.commit(change):
                 return message
             await self._check_unused(first)
-        raise _too_busy()
+        raise too_busy()
 
     async def _check_unused(self, send: Send) -> None:
         """Raises IdempotencyMismatch when the client_id or the key was used for another message."""
@@ -197,21 +197,16 @@ class Starts:
         self, draft: ThreadDraft, first: Send, limits: Limits, started_n: int | None = None
     ) -> tuple[Change, Message]:
         taken = await self._charge_start_limits(draft.opened_by, limits)
-        # The pointers are written first, so that a block that is not visible here yet finds the
-        # thread through them.
-        await self._table.write_many(
-            [Put(_item(pointer_key(user, draft.id))) for user in draft.members]
-        )
-        known = await self._blocks_among(draft)
+        known = await self.blocks_among(draft)
         pairs = frozenset().union(*(each.pairs for each in known))
         if all((draft.opened_by, other) in pairs for other in draft.recipients):
             raise MsgBlockedByUser
-        change = self._threads.new_change(_new_thread(draft, pairs, self._threads.clock()))
+        change = self._threads.new_change(new_thread(draft, pairs, self._threads.clock()))
         change.writes += [*taken, *(each.unchanged() for each in known)]
         if len(draft.members) == 2:
             if started_n is None:
-                started_n = await self._started_n(*draft.members)
-            self._list_pair(change, started_n)
+                started_n = await self.started_n_of(*draft.members)
+            self.list_pair(change, started_n)
         return change, self._open(change, draft, first)
 
     def _open(self, change: Change, draft: ThreadDraft, first: Send) -> Message:
@@ -229,7 +224,8 @@ class Starts:
         change.publish("thread.create", opener, data={"kind": draft.kind})
         return add_send(self._threads, change, first)
 
-    async def _commit(self, change: Change) -> bool:
+    async def commit(self, change: Change) -> bool:
+        """Write and project a new thread. False if one of its conditions does not hold."""
         async with self._threads.lock(change.state.id):
             try:
                 record = await self._threads.commit(change, is_new=True)
@@ -239,8 +235,13 @@ class Starts:
                 await self._threads.projector.project(record)
             return True
 
-    async def _blocks_among(self, draft: ThreadDraft) -> list[KnownBlocks]:
+    async def blocks_among(self, draft: ThreadDraft) -> list[KnownBlocks]:
         """The blocks between all members. Both sides have each block, so one is not read."""
+        # The pointers are written first, so that a block that is not visible here yet finds the
+        # thread through them.
+        await self._table.write_many(
+            [Put(_item(pointer_key(user, draft.id))) for user in draft.members]
+        )
         opener = draft.opened_by
         asked = [opener, *sorted(draft.recipients)][:-1]
         return await asyncio.gather(
@@ -270,12 +271,12 @@ class Starts:
                 writes.append(Put({**_item(key), **after}, "tat = :tat", {":tat": tat}))
         return writes
 
-    async def _started_n(self, one: str, other: str) -> int:
+    async def started_n_of(self, one: str, other: str) -> int:
         """How many threads these two have started."""
         item = await self._table.get(pair_lock_key(one, other))
         return 0 if item is None else int(item["v"])
 
-    def _list_pair(self, change: Change, before_n: int) -> None:
+    def list_pair(self, change: Change, before_n: int) -> None:
         """Threads of two people are numbered, so that their order does not depend on clocks."""
         one, other = sorted(change.state.members)
         started_n = before_n + 1
@@ -322,9 +323,7 @@ def _is_shared(state: StoredThread | None, draft: ThreadDraft) -> bool:
     )
 
 
-def _new_thread(
-    draft: ThreadDraft, blocks: frozenset[tuple[str, str]], now_ms: int
-) -> StoredThread:
+def new_thread(draft: ThreadDraft, blocks: frozenset[tuple[str, str]], now_ms: int) -> StoredThread:
     return StoredThread(
         id=draft.id,
         ver=0,
@@ -335,6 +334,8 @@ def _new_thread(
         subject=draft.subject,
         role_context=draft.role_context,
         job_id=draft.job_id,
+        city=draft.city,
+        safe_mode_required=draft.safe_mode_required,
         members={
             user: Member(role.value, "active", knows=False, joined_ms=now_ms)
             for user, role in draft.members.items()
@@ -347,5 +348,5 @@ def _item(key: tuple[str, str]) -> Item:
     return {"pk": key[0], "sk": key[1]}
 
 
-def _too_busy() -> Unavailable:
+def too_busy() -> Unavailable:
     return Unavailable("Too many threads are started at once.", retry_after_s=1)

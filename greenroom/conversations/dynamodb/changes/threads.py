@@ -101,6 +101,9 @@ class Threads:
             state.id, public_thread(state), {}, viewer=None, inbox=None, standing=state.standing
         )
 
+    async def view_for_backend(self, state: StoredThread) -> Thread:
+        return await self._for_viewer(None, state, None)
+
     async def view_after(self, viewer: str | None, change: Change) -> Thread:
         """The thread as it will be when the change is committed."""
         packed = None
@@ -131,6 +134,7 @@ class Threads:
             inbox=None if packed is None else inbox_row(state.id, packed),
             floor="" if packed is None else packed.floor,
             standing=state.standing,
+            external_key=state.external_key if viewer is None else None,
         )
 
     # Changing.

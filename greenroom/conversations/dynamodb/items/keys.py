@@ -151,8 +151,23 @@ def listing_key(opener: str, recipient: str, listing: str) -> Key:
     return listings_partition(opener), f"{recipient}#{listing}"
 
 
+def job_partition(job_id: str) -> str:
+    """Also of GSI1: the threads about a job, by their ids."""
+    return f"JOB#{job_id}"
+
+
 def job_key(job_id: str) -> Key:
-    return f"JOB#{job_id}", "JOB"
+    return job_partition(job_id), "JOB"
+
+
+def imported_key(thread_id: str, external_id: str) -> Key:
+    """Points from a message's id in another system to its id here."""
+    return f"IMP#{thread_id}", external_id
+
+
+def external_key_key(key: str) -> Key:
+    """Points from the marketplace's own key to its thread."""
+    return f"EXT#{key}", "EXT"
 
 
 def start_limit_key(user_id: str, window_ms: int) -> Key:

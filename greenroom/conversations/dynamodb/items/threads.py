@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from greenroom.conversations.dynamodb.items.keys import booking_partition, thread_key
+from greenroom.conversations.dynamodb.items.keys import booking_partition, job_partition, thread_key
 from greenroom.conversations.model import (
     BookingRef,
     InboxRow,
@@ -101,6 +101,8 @@ class StoredThread:
     standing: StoredStanding = NO_STANDING
     bookings: tuple[BookingRef, ...] = ()
     """Bookings before the current one, oldest first."""
+    external_key: str | None = None
+    """The marketplace's own key of the thread."""
 
     def active(self) -> list[str]:
         return [user for user, member in self.members.items() if member.is_active]
@@ -140,6 +142,7 @@ _LABELS = {
     "holdReason": "hold_reason",
     "keptFrom": "kept_from_ms",
     "rewrittenAt": "rewritten_ms",
+    "externalKey": "external_key",
 }
 _MEMBER = {
     "f": "floor",
@@ -192,6 +195,8 @@ def state_item(state: StoredThread) -> Item:
     if state.kind == ThreadKind.PROJECT:
         item["gsi2pk"] = booking_partition(state.group_id, state.leg_id)
         item["gsi2sk"] = rfc3339(state.created_at_ms)
+    if state.job_id is not None:
+        item["gsi1pk"], item["gsi1sk"] = job_partition(state.job_id), state.id
     return item
 
 
@@ -343,8 +348,10 @@ def thread_for(
     inbox: InboxRow | None,
     floor: str = "",
     standing: StoredStanding = NO_STANDING,
+    external_key: str | None = None,
 ) -> Thread:
-    """`standing` is used without an inbox row, which has its own copy."""
+    """`standing` is used without an inbox row, which has its own copy. `external_key` is for the
+    backend only."""
 
     def mark(message_id: str, at_ms: int | None) -> ReadMark | None:
         # A mark must not name a message that was written before the viewer joined.
@@ -381,4 +388,5 @@ def thread_for(
         inbox=inbox,
         stage=inbox.stage if inbox else standing.stage,
         open_cards=inbox.open_cards if inbox else standing.open_cards,
+        external_key=external_key,
     )

@@ -24,11 +24,11 @@ Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"
 _NULL: Schema = {"type": "null"}
-_SECURITY: dict[Who, list[dict[str, list[str]]]] = {
-    Who.ANYONE: [],
-    Who.PERSON: [{"person": []}],
-    Who.BACKEND: [{"backend": []}],
-    Who.PERSON_OR_BACKEND: [{"person": []}, {"backend": []}],
+_ADMITTED: dict[Who, tuple[str, ...]] = {
+    Who.ANYONE: (),
+    Who.PERSON: ("person",),
+    Who.BACKEND: ("backend",),
+    Who.PERSON_OR_BACKEND: ("person", "backend"),
 }
 _SECURITY_SCHEMES: Schema = {
     "person": {
@@ -41,7 +41,8 @@ _SECURITY_SCHEMES: Schema = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "API key",
-        "description": "An API key of the marketplace's backend, `grk_…`.",
+        "description": "An API key of the marketplace's backend, `grk_…`, with the scope that the "
+        "call names.",
     },
 }
 _IDEMPOTENCY_KEY: Schema = {
@@ -159,7 +160,7 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Schema:
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
-        "security": _SECURITY[endpoint.who],
+        "security": _security(endpoint),
         "responses": {**_answers(endpoint, schemas), **_refusals(endpoint)},
     }
     if endpoint.description:
@@ -175,6 +176,12 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Schema:
     elif endpoint.streamed_bytes is not None:
         operation["requestBody"] = {"required": True, "content": {"*/*": {}}}
     return operation
+
+
+def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
+    """A backend's key needs the scope in the list."""
+    scopes = {"backend": [endpoint.scope] if endpoint.scope else []}
+    return [{scheme: list(scopes.get(scheme, []))} for scheme in _ADMITTED[endpoint.who]]
 
 
 def _parameters(endpoint: Endpoint, schemas: _Schemas) -> list[Schema]:

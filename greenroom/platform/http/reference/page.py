@@ -112,7 +112,7 @@ def _article(operation: _Operation, fields: Fields) -> str:
             f"{escape(spec['summary'])}</a></h3>",
             f'<p class="call"><span class="method">{operation.method}</span> ',
             f'<span class="path">{escape(operation.path)}</span></p>',
-            f'<p class="quiet">{_WHO[schemes]}</p>',
+            f'<p class="quiet">{_WHO[schemes]}{_scope(spec["security"])}</p>',
             _prose(spec.get("description", "")),
             _parameters(spec.get("parameters", []), fields),
             _body(spec.get("requestBody"), fields),
@@ -121,6 +121,12 @@ def _article(operation: _Operation, fields: Fields) -> str:
             "</article>",
         ]
     )
+
+
+def _scope(security: list[dict[str, list[str]]]) -> str:
+    """What a backend's key needs."""
+    needed = [scope for option in security for scope in option.get("backend", ())]
+    return f" The key needs the scope {_with_code(f'`{needed[0]}`')}." if needed else ""
 
 
 def _prose(text: str) -> str:

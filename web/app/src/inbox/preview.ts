@@ -23,6 +23,7 @@ export interface Around {
 
 export function titleOf(thread: Thread, session: Speaker): string {
   const others = othersIn(thread, session.userId);
+  if (thread.kind === 'system') return thread.subject ?? session.words.inbox.kinds.system;
   if (others.length === 0) return session.words.inbox.nobody;
   const [only] = others;
   if (others.length === 1 && only) return nameOf(only);
@@ -55,7 +56,10 @@ function lastSaid(last: LastMessage, thread: Thread, around: Around, session: Sp
   const words = session.words.inbox;
   const isOwn = last.author_id === session.userId;
   if (last.deleted_at) return { kind: 'quiet', text: isOwn ? words.youDeleted : words.deleted };
-  if (last.system) return { kind: 'quiet', text: noticeText(last.system, thread, session) };
+  if (last.system) {
+    const text = last.preview || noticeText(last.system, thread, session);
+    return { kind: 'quiet', text };
+  }
   const text = contentOf(last, around, session);
   if (isOwn) return { kind: 'said', text: words.you(text) };
   const author = personIn(thread, last.author_id);

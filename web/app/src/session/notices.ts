@@ -13,6 +13,8 @@ export function noticeText(notice: SystemNotice, thread: Thread | null, session:
   const { notices } = session.words.inbox;
   const { params } = notice;
   switch (notice.code) {
+    case 'marketplace':
+      return (params['text'] as string | undefined) ?? '';
     case 'participant.added':
       return aboutPerson(params, thread, session, notices.joined, notices.youJoined);
     case 'participant.left':

@@ -153,19 +153,24 @@ function whyFailed({ problem }: Send, { words }: Session): string {
 
 function notice(row: MessageRow, state: BubbleState, { session, thread }: BubbleContext) {
   const { message, key } = row;
-  const text = message.system ? noticeText(message.system, thread, session) : message.body;
+  // The marketplace's own words are in the body; of other notices the page has words.
+  const text = message.body
+    ? html`<div class="rich" dir="auto">
+        ${guard([message.body_html], () => richText(message.body_html, message.body))}
+      </div>`
+    : message.system && noticeText(message.system, thread, session);
   return html`<article
     class=${classMap({ row: true, notice: true, first: true, flash: state.isFlashed })}
     data-key=${key}
     data-id=${message.id}
     tabindex=${state.tabindex}
   >
-    <p>
+    <div class="said">
       ${text}
       <time datetime=${message.created_at} title=${session.format.full(message.created_at)}
         >${session.format.time(message.created_at)}</time
       >
-    </p>
+    </div>
   </article>`;
 }
 

@@ -46,9 +46,17 @@ export class GreenroomThreadHeader extends GreenroomElement {
     </header>`;
   }
 
+  /** There is nobody on the other side but the marketplace. */
+  #notices(thread: Thread): TemplateResult {
+    return html`<div class="who">
+      <h2><bdi>${thread.subject ?? this.words.inbox.kinds.system}</bdi></h2>
+    </div>`;
+  }
+
   #known(thread: Thread): TemplateResult {
     const { words } = this;
     const others = othersIn(thread, this.userId);
+    if (thread.kind === 'system') return this.#notices(thread);
     const people = others.length > 0 ? others : thread.participants;
     const [first] = people;
     const names = people.length > 2 ? people.map(firstNameOf) : people.map(nameOf);

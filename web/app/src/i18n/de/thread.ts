@@ -50,6 +50,7 @@ export const thread = {
     MSG_EMPTY: 'Darin ist nichts zu sehen.',
     MSG_TOO_LONG: 'Sie ist zu lang.',
     THREAD_LOCKED: 'Diese Unterhaltung ist geschlossen.',
+    THREAD_READ_ONLY: 'Nur Mitteilungen. Hier kann niemand antworten.',
     THREAD_NOT_FOUND: 'Sie sind nicht mehr in dieser Unterhaltung.',
     NOT_FOUND: 'Sie sind nicht mehr in dieser Unterhaltung.',
     FORBIDDEN: 'Sie können in dieser Unterhaltung nicht schreiben.',

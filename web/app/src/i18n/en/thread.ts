@@ -48,6 +48,7 @@ export const thread = {
     MSG_EMPTY: 'There is nothing in it that can be seen.',
     MSG_TOO_LONG: 'It is too long.',
     THREAD_LOCKED: 'This conversation is closed.',
+    THREAD_READ_ONLY: 'Notices only. Nobody can answer here.',
     THREAD_NOT_FOUND: 'You are no longer in this conversation.',
     NOT_FOUND: 'You are no longer in this conversation.',
     FORBIDDEN: 'You cannot write in this conversation.',

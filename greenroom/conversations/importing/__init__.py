@@ -1,0 +1,1 @@
+"""Imports people, threads and messages of another system. docs/import.md has the format."""
