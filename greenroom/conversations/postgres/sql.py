@@ -70,7 +70,7 @@ select {BACKEND_COLUMNS} from thread t where t.thread_id = $1
 
 # For the server itself: no viewer.
 FIND_THREADS = f"""
-select {_THREAD_COLUMNS} from thread t where t.thread_id = any ($1::text[])
+select {BACKEND_COLUMNS} from thread t where t.thread_id = any ($1::text[])
 """
 FIND_MESSAGES = f"""
 select {MESSAGE_COLUMNS}, m.card_id, m.visible_to is not null as is_partial
