@@ -9,12 +9,10 @@ import logging
 
 from asyncpg import Pool
 
-from greenroom.events.consumers import advance
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.limits import Limits
 from greenroom.platform.postgres.pool import unavailable_on_failure
 from greenroom.webhooks import sql
-from greenroom.webhooks.model import Webhook
 
 log = logging.getLogger(__name__)
 
@@ -38,25 +36,17 @@ class Dispatcher:
         for row in rows:
             self.head = row["head"]
             if row["position"] < row["head"]:
-                total += await self._queue(sql.webhook_from(row), row["head"])
+                total += await self._queue(row["webhook_id"])
         return total
 
-    async def _queue(self, webhook: Webhook, head: int) -> int:
-        async with self._pool.acquire() as conn, conn.transaction():
-            # In the order of replays: webhook, then cursor and lanes.
-            if await conn.fetchrow(sql.LOCK, webhook.webhook_id) is None:
-                return 0
-            after = await conn.fetchval(sql.CURSOR_IF_FREE, webhook.webhook_id)
-            if after is None or after >= head:
-                return 0
-            now_ms = self._clock()
-            taken = (webhook.takes_all, list(webhook.events))
-            looked = (webhook.webhook_id, after, head, *taken, now_ms, self._limits.webhook_batch)
-            [row] = await conn.fetch(sql.DISPATCH, *looked)
-            reached = head if row["seen"] < self._limits.webhook_batch else row["last"]
-            await advance(conn, webhook.webhook_id, reached)
-        first = row["first"] or head + 1
-        if first > after + 1:
-            told = {"subject": webhook.webhook_id, "count": first - after - 1}
+    async def _queue(self, webhook_id: str) -> int:
+        row = await self._pool.fetchrow(
+            sql.QUEUE, webhook_id, self._clock(), self._limits.webhook_batch
+        )
+        if row is None:
+            return 0
+        missed = (row["first"] or row["head"] + 1) - row["after"] - 1
+        if missed > 0:
+            told = {"subject": webhook_id, "count": missed}
             log.error("a webhook was disabled for so long that events were deleted", extra=told)
         return max(1, int(row["seen"]))

@@ -48,6 +48,8 @@ class Outcome:
     tried_at_ms: int
     duration_ms: int
     next_at_ms: int | None
+    was_failing: bool
+    """Whether the webhook was known to fail when the delivery was taken."""
 
     @property
     def is_gone(self) -> bool:
@@ -84,8 +86,9 @@ class Outcomes:
         good = {each.webhook_id for each in outcomes if each.attempt.is_success}
         bad = {each.webhook_id for each in outcomes if each.attempt.was_made} - good
         now_ms = self._clock()
-        if good:
-            for row in await conn.fetch(sql.NOTE_SUCCESS, sorted(good)):
+        recovered = good & {each.webhook_id for each in outcomes if each.was_failing}
+        if recovered:
+            for row in await conn.fetch(sql.NOTE_SUCCESS, sorted(recovered)):
                 if now_ms - row["failing_since"] >= BACK_AFTER_MS:
                     log.info("a webhook works again", extra={"subject": row["webhook_id"]})
                     await conn.execute(sql.BRING_FORWARD, row["webhook_id"], now_ms, SPREAD_MS)

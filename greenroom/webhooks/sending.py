@@ -38,6 +38,9 @@ POLL_S = 5.0
 HELD_MARGIN_S = 4.0
 """A lane is held for the time of a request and this much more. A request is begun only while half
 of it is left, so that it ends before somebody else may take the lane."""
+AHEAD = 2
+"""Lanes are taken for so many times the posts at a time, so that their data is read together and
+while others are posted."""
 PUT_BACK_MS = 2_000
 
 log = logging.getLogger(__name__)
@@ -77,6 +80,7 @@ class Due:
     include_content: bool
     sealed: tuple[bytes, ...]
     since_ms: int
+    was_failing: bool
     delivery_id: int
     event_id: str
     type: str
@@ -114,6 +118,8 @@ class Sender:
         self._margin_s = margin_s
         self._agent = agent
         self._busy: Counter[str] = Counter()
+        self._turns = asyncio.Semaphore(limits.webhook_posts)
+        self._turns_at: dict[str, asyncio.Semaphore] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = False
@@ -122,7 +128,7 @@ class Sender:
             self._outcomes.write,
             writers=1,
             batch_limit=limits.webhook_posts,
-            queue_limit=2 * limits.webhook_posts,
+            queue_limit=AHEAD * limits.webhook_posts,
         )
 
     def wake(self) -> None:
@@ -138,8 +144,8 @@ class Sender:
             self._wake.clear()
             pause_s = POLL_S
             try:
-                await self.begin()
-                pause_s = await self._until_next_s()
+                if not await self.begin():
+                    pause_s = await self._until_next_s()
             except (Unavailable, *PASSING_FAILURES):
                 log.warning("webhooks cannot reach the database; they will try again")
             except Exception:
@@ -173,14 +179,14 @@ class Sender:
 
     @unavailable_on_failure()
     async def _take(self) -> list[Due]:
-        free = self._limits.webhook_posts - self._busy.total()
+        free = AHEAD * self._limits.webhook_posts - self._busy.total()
         if free <= 0 or self._stopping:
             return []
         hold_s = self._limits.webhook_timeout_s + self._margin_s
         taken_s = time.monotonic()
         now_ms = self._clock()
         busy = (list(self._busy.keys()), list(self._busy.values()))
-        most = (self._limits.webhook_posts_each, free)
+        most = (AHEAD * self._limits.webhook_posts_each, free)
         lanes = await self._pool.fetch(sql.TAKE, *busy, now_ms, *most, hold_s)
         if not lanes:
             return []
@@ -191,7 +197,7 @@ class Sender:
     async def _until_next_s(self) -> float:
         """Until a lane is due again, or another look in any case. With no room left there is
         nothing to look for: the end of a post wakes the loop."""
-        if self._busy.total() >= self._limits.webhook_posts:
+        if self._busy.total() >= AHEAD * self._limits.webhook_posts:
             return POLL_S
         async with unavailable_on_failure():
             due_ms = await self._pool.fetchval(sql.NEXT_DUE, self._clock())
@@ -236,14 +242,12 @@ class Sender:
         return [filled.get(each.delivery_id, {"webhook_id": each.webhook_id}) for each in due]
 
     async def _post(self, due: Due, data: dict[str, Any] | Exception) -> None:
-        started_s = time.monotonic()
         try:
-            if started_s > due.until_s:
+            made = await self._in_turn(due, data)
+            if made is None:
                 await self._put_back([due])
-                return
-            attempt = await self._attempt(due, data)
-            duration_ms = int((time.monotonic() - started_s) * 1000)
-            await self._writing.submit(self._outcome(due, attempt, duration_ms))
+            else:
+                await self._writing.submit(self._outcome(due, *made))
         except (Unavailable, *PASSING_FAILURES):
             log.warning("the outcome of a webhook could not be written down; it is posted again")
         except Exception:
@@ -251,6 +255,20 @@ class Sender:
             log.exception("a webhook could not be posted; it will be later")
         finally:
             self._free([due])
+
+    async def _in_turn(
+        self, due: Due, data: dict[str, Any] | Exception
+    ) -> tuple[Attempt, int] | None:
+        """The attempt and its milliseconds; None when its turn came too late."""
+        turns = self._turns_at.setdefault(
+            due.webhook_id, asyncio.Semaphore(self._limits.webhook_posts_each)
+        )
+        async with turns, self._turns:
+            started_s = time.monotonic()
+            if started_s > due.until_s or self._stopping:
+                return None
+            attempt = await self._attempt(due, data)
+            return attempt, int((time.monotonic() - started_s) * 1000)
 
     async def _attempt(self, due: Due, data: dict[str, Any] | Exception) -> Attempt:
         if due.event is None:
@@ -305,6 +323,7 @@ class Sender:
             tried_at_ms=now_ms,
             duration_ms=duration_ms,
             next_at_ms=next_ms,
+            was_failing=due.was_failing,
         )
 
     def _free(self, due: Sequence[Due]) -> None:
@@ -312,6 +331,7 @@ class Sender:
             self._busy[each.webhook_id] -= 1
             if not self._busy[each.webhook_id]:
                 del self._busy[each.webhook_id]
+                self._turns_at.pop(each.webhook_id, None)
         self._wake.set()
 
     @unavailable_on_failure()
@@ -331,6 +351,7 @@ def _due(row: Record, until_s: float) -> Due:
         include_content=row["include_content"],
         sealed=tuple(each for each in sealed if each is not None),
         since_ms=row["since"],
+        was_failing=row["failing_since"] is not None,
         delivery_id=row["delivery_id"],
         event_id=row["delivered_id"],
         type=row["delivered_type"],

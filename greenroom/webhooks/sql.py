@@ -6,7 +6,6 @@ from greenroom.webhooks.model import Delivery, Webhook
 
 COLUMNS = """webhook_id, url, events, include_content, description, secret_version, previous_until,
     created_at, enabled_at, disabled_at, disabled_reason, failing_since"""
-_OF_WEBHOOK = ", ".join("w." + each.strip() for each in COLUMNS.split(","))
 
 # $1 id, $2 url, $3 events, $4 include_content, $5 description, $6 sealed secret, $7 now
 ADD = f"""
@@ -43,8 +42,7 @@ where webhook_id = $1 returning {COLUMNS}
 """
 SEALED = "select secret from webhook where webhook_id = $1 and secret_version = $2"
 
-# An event of the log for each webhook; $1 webhook, $2 and $3 positions (after, up to), $4 whether
-# all types, $5 types, $6 now, $7 most events that are looked at.
+# What a replay queues; $1 webhook, $6 now.
 _QUEUE = """
 queued as (
     insert into webhook_delivery (webhook_id, event_id, type, thread_id, queued_at)
@@ -56,17 +54,9 @@ queued as (
     on conflict (webhook_id, lane) do update set waiting = l.waiting + excluded.waiting
 )
 """
-DISPATCH = f"""
-with seen as (
-    select position, event_id, type, thread_id from event_log
-    where position > $2 and position <= $3 order by position limit $7
-), batch as (
-    select * from seen where $4 or type = any($5)
-), {_QUEUE}
-select min(position) as first, max(position) as last, count(*) as seen,
-    (select count(*) from queued) as queued
-from seen
-"""
+# $1 webhook, $2 now, $3 most events
+QUEUE = "select after, head, first, seen, queued from queue_deliveries($1, $2, $3)"
+# $1 webhook, $2 and $3 positions (after, up to), $4 whether all types, $5 types, $6 now, $7 limit
 REPLAY = f"""
 with batch as (
     select position, event_id, type, thread_id from event_log
@@ -98,18 +88,16 @@ select logged_at from event_log where position > $1 and position <= $2 order by 
 """
 
 # Those that are enabled, how far each has read, and the end of the log.
-ENABLED = f"""
-select {_OF_WEBHOOK}, c.position, h.position as head
+ENABLED = """
+select w.webhook_id, c.position, h.position as head
 from webhook w join event_cursor c on c.consumer = w.webhook_id cross join event_log_head h
 where w.disabled_at is null order by c.position limit $1
 """
-CURSOR_IF_FREE = """
-select position from event_cursor where consumer = $1 for update skip locked
-"""
 
-# Lanes that are due, fairly among webhooks. $1, $2: how many of each are being sent here already,
-# $3 now, $4 most of one webhook, $5 most in all, $6 seconds to hold them. While a receiver fails,
-# it is asked once at a time.
+# Lanes that are due, fairly among webhooks. $1, $2: how many of each are held here already, $3 now,
+# $4 most of one webhook, $5 most in all, $6 seconds to hold them. Many are taken together: no more
+# of a webhook until half of what was taken is done. While a receiver fails, it is asked once at a
+# time.
 TAKE = """
 with due as (
     select l.webhook_id, l.lane from (
@@ -122,8 +110,10 @@ with due as (
         where webhook_id = w.webhook_id and due_at <= $3
             and (held_until is null or held_until < now())
         order by due_at
-        limit greatest(0, case when w.failing_since is null then $4 else 1 end
-                          - coalesce(busy.count, 0))
+        limit case
+            when w.failing_since is not null then greatest(0, 1 - coalesce(busy.count, 0))
+            when 2 * coalesce(busy.count, 0) > $4 then 0
+            else $4 - coalesce(busy.count, 0) end
         for update skip locked
     ) l
     limit $5
