@@ -31,7 +31,7 @@ from greenroom.bookings.standing import standing_of
 from greenroom.bookings.transactions import ContractTransaction, ContractTransactions, NewEvent
 from greenroom.conversations.thread_updates import Notice, ThreadFacts, ThreadUpdate
 from greenroom.conversations.wire import ThreadView
-from greenroom.kernel.clock import Clock
+from greenroom.kernel.clock import Clock, rfc3339
 from greenroom.kernel.errors import (
     ActionConflict,
     ActionInvalidState,
@@ -109,6 +109,8 @@ class Bookings:
             group = await _insert(tx, proposal, thread_id)
             if facts.kind == PROJECT:
                 await _show_next_booking(tx, group, thread_id)
+            elif proposal.thread_id is not None:
+                await _show_proposal(tx, group, thread_id)
             return Booking(group)
 
         return await self.transactions.run(work, once)
@@ -328,6 +330,21 @@ async def _show_next_booking(tx: ContractTransaction, group: Group, thread_id: s
     standing = await standing_of(tx, thread_id)
     promotes = replace(confirming.promotion_of(group), follows=True)
     await tx.update_thread(ThreadUpdate(thread_id, promotes=promotes, standing=standing))
+
+
+async def _show_proposal(tx: ContractTransaction, group: Group, thread_id: str) -> None:
+    """An inquiry has no panel of a booking yet, so people read there what is proposed to them. A
+    thread that was opened for the booking begins with its title."""
+    params: dict[str, str | int | None] = {
+        "booking_id": group.group_id,
+        "amount_cents": group.total_cents,
+        "currency": group.currency,
+    }
+    if len(group.legs) == 1:
+        [leg] = group.legs
+        times = {"start": rfc3339(leg.start_ms), "end": rfc3339(leg.end_ms)}
+        params |= {"title": leg.title, **times, "timezone": leg.timezone}
+    await tx.update_thread(ThreadUpdate(thread_id, notices=(Notice("booking.proposed", params),)))
 
 
 async def _lock_thread(tx: ContractTransaction, group_id: str) -> ThreadFacts | None:

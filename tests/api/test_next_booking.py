@@ -140,7 +140,7 @@ async def test_after_a_cancelled_project_the_next_booking_is_in_the_same_thread(
     messages = await thread.ann.messages(thread.id)
     codes = [each["system"]["code"] for each in messages if each["kind"] == "system"]
     assert codes == [
-        *("thread.promoted", "booking.confirmed", "booking.cancelled"),
+        *("booking.proposed", "thread.promoted", "booking.confirmed", "booking.cancelled"),
         *("thread.next_booking", "booking.confirmed"),
     ]
 

@@ -5,7 +5,13 @@ import type { StoredFile } from '@greenroom/sdk';
 
 import { centsOf, moneyText } from '../src/cards/money.ts';
 import { humanised } from '../src/cards/naming.ts';
-import { fieldsOf, type FormContext, lacksDocument, type Schema } from '../src/cards/schema.ts';
+import {
+  fieldsOf,
+  type FormContext,
+  hasRange,
+  lacksDocument,
+  type Schema,
+} from '../src/cards/schema.ts';
 import {
   beginning,
   rawOf,
@@ -26,6 +32,7 @@ const here: FormContext = {
   currency: 'GBP',
   legs: [],
   legId: null,
+  booked: {},
   needsLeg: false,
   quotes: {},
   documents: null,
@@ -415,4 +422,11 @@ test('changes are asked for in all pictures or in single ones, and not without a
     value: { file_notes },
     faults: [],
   });
+});
+
+test('a form about a time says which one is booked, and no other form does', () => {
+  assert.equal(hasRange(object(range, ['start', 'end'])), true);
+  const options: Schema = { type: 'array', items: object(range, ['start', 'end']) };
+  assert.equal(hasRange(object({ options, reason: note }, ['options'])), true);
+  assert.equal(hasRange(object({ until: moment }, [])), false);
 });

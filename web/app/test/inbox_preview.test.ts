@@ -83,6 +83,12 @@ test('every notice of the server has its words', () => {
   assert.equal(say('participant.left', { user_id: 'gone' }), 'Somebody left the conversation');
   assert.equal(say('thread.promoted'), 'This conversation is now a booking');
   assert.equal(say('booking.confirmed', price), 'Booking confirmed: £450.00');
+  const times = { title: 'Portraits', start: '2026-11-17T09:00:00Z', end: '2026-11-17T11:00:00Z' };
+  assert.match(
+    say('booking.proposed', { ...price, ...times }),
+    /^Booking proposed: Portraits · .*9:00.* · £450.00$/,
+  );
+  assert.equal(say('booking.proposed', price), 'Booking proposed: £450.00');
   assert.equal(say('booking.confirmed'), 'Booking confirmed');
   assert.match(say('booking.payment_failed', price), /payment of £450.00 failed/);
   assert.equal(say('booking.cancelled', { by: 'buyer' }), 'You cancelled the booking');

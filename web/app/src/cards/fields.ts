@@ -16,7 +16,7 @@ import {
   idOf,
   label,
 } from './field_parts.ts';
-import { type Field, fieldsOf, hasMoments, kindOf, type Schema } from './schema.ts';
+import { type Field, fieldsOf, hasMoments, hasRange, kindOf, type Schema } from './schema.ts';
 import { type Raw, type RawMoment, type RawObject, subtotalOf } from './values.ts';
 import { momentOf } from '../i18n/wall_time.ts';
 import { zoneName } from '../i18n/zones.ts';
@@ -29,8 +29,16 @@ export function drawObject(host: FormHost, schema: Schema, raw: RawObject, path 
     hasMoments(schema) && !path
       ? html`<p class="quiet small">${host.words.yourTimes(zoneName(host.context.timeZone))}</p>`
       : nothing,
+    hasRange(schema) && !path ? drawBooked(host, raw) : nothing,
     ...fields.map((field) => drawField(host, field, raw[field.name] ?? '', path + field.name)),
   ];
+}
+
+/** Whoever proposes another time sees the one that is booked. */
+function drawBooked({ context, words }: FormHost, { leg_id: chosen }: RawObject): Drawn {
+  const { booked, legId } = context;
+  const when = booked[typeof chosen === 'string' && chosen ? chosen : (legId ?? '')];
+  return when ? html`<p>${words.bookedNow(when)}</p>` : nothing;
 }
 
 export function drawField(host: FormHost, field: Field, raw: Raw, path: string): Drawn {

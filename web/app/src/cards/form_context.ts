@@ -41,6 +41,7 @@ export async function formContext(
     legs,
     needsLeg: type?.needs_leg ?? false,
     legId: legs.some(({ value }) => value === legId) ? legId : null,
+    booked: panel ? bookedOf(panel, session) : {},
     quotes: panel && expenses ? cancelQuotes(panel, expenses.data, session.userId) : {},
     documents: papers && askableOf(papers),
     options: optionsOf(card, session),
@@ -76,6 +77,15 @@ function legsOf({ booking }: Panel, userId: string): Choice[] {
   return (booking?.legs ?? [])
     .filter(({ seller, state }) => isMine(seller) && state !== 'cancelled')
     .map(({ id, title }) => ({ value: id, label: title }));
+}
+
+function bookedOf({ booking }: Panel, { format, words }: Session): Record<string, string> {
+  return Object.fromEntries(
+    (booking?.legs ?? []).map(({ id, start, end, timezone }) => [
+      id,
+      whenText(words.cards, whenOf(format, start, end, timezone)),
+    ]),
+  );
 }
 
 function rangeZone(card: Card | null): unknown {

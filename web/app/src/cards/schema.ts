@@ -46,6 +46,8 @@ export interface FormContext {
   currency: string | null;
   legs: readonly Choice[];
   legId: string | null;
+  /** When each leg is booked for now, in words. */
+  booked: Readonly<Record<string, string>>;
   /** Whether one of the legs has to be chosen. */
   needsLeg: boolean;
   /** By leg, where the card would end one. */
@@ -168,4 +170,10 @@ export function hasMoments(schema: Schema): boolean {
     ...(schema.items ? [schema.items] : []),
   ];
   return inside.some(hasMoments);
+}
+
+/** Whether a form asks for the time of something: from when to when. */
+export function hasRange({ properties = {} }: Schema): boolean {
+  const { start, end, options } = properties;
+  return Boolean(start && end) || Boolean(options?.items && hasRange(options.items));
 }

@@ -84,10 +84,12 @@ function rows<T>(heading: string, items: readonly T[], draw: (item: T) => Templa
   </section>`;
 }
 
-function deposit(view: View, { deposit: held }: LegExpenses): Drawn {
+/** One that is held as it was agreed stands among the sums. */
+function deposit(view: View, { deposit: held, sums }: LegExpenses): Drawn {
   if (!held) return nothing;
   const { words, format } = view;
   const isUsed = held.captured.amount_cents > 0;
+  if (!isUsed && sums.held.amount_cents === held.amount.amount_cents) return nothing;
   const said = isUsed
     ? words.depositUsed(format.money(held.captured))
     : words.depositState[held.state];

@@ -101,6 +101,8 @@ export const frameStyles = css`
     overscroll-behavior: contain;
     padding: calc(var(--_space) * 5);
     padding-block-end: max(calc(var(--_space) * 6), env(safe-area-inset-bottom));
+    /* What stands in it does not move when it grows. */
+    scrollbar-gutter: stable;
     scrollbar-width: thin;
   }
 

@@ -25,6 +25,8 @@ export function noticeText(notice: SystemNotice, thread: Thread | null, session:
       return notices.promoted;
     case 'thread.next_booking':
       return notices.nextBooking;
+    case 'booking.proposed':
+      return notices.proposed(proposedIn(params, session));
     case 'booking.confirmed':
       return notices.confirmed(priceIn(params, session));
     case 'booking.payment_failed':
@@ -57,6 +59,14 @@ function priceIn(params: Params, { format }: Speaker): string | null {
   const { amount_cents, currency } = params;
   if (typeof amount_cents !== 'number' || typeof currency !== 'string') return null;
   return format.money({ amount_cents, currency });
+}
+
+/** What and when, for a booking of one leg; and for how much. */
+function proposedIn(params: Params, session: Speaker): string {
+  const { title, start, end } = params;
+  const isOne = typeof start === 'string' && typeof end === 'string';
+  const parts = [title, isOne ? session.format.range(start, end) : '', priceIn(params, session)];
+  return parts.filter(Boolean).join(' · ');
 }
 
 /** By a side of the booking; without one by the marketplace. */

@@ -21,7 +21,7 @@ export const composerStyles = css`
     padding: 3px;
   }
 
-  .bar:focus-within {
+  .bar:has(textarea:focus) {
     border-color: var(--_accent);
     box-shadow: 0 0 0 1px var(--_accent);
   }

@@ -9,6 +9,7 @@ export const forms: FormWords = {
   removeNumber: (number: number) => `Nummer ${number} entfernen`,
   rowNumber: (number: number) => `Nummer ${number}`,
   yourTimes: (zone: string) => `Zeiten gelten in Ihrer Zeitzone (${zone}).`,
+  bookedNow: (when: string) => `Jetzt gebucht: ${when}`,
   thereIs: (time: string, zone: string) => `${time} in ${zone}`,
   useMyPosition: 'Meinen Standort verwenden',
   noPosition: 'Ihr Standort ist nicht verfügbar. Geben Sie ihn von Hand ein.',

@@ -74,6 +74,7 @@ const notices = {
   promoted: 'Diese Unterhaltung ist jetzt eine Buchung',
   nextBooking: 'Hier wurde eine neue Buchung vorgeschlagen',
   disputeEnded: 'Der Streitfall ist beendet: die Arbeit gilt als abgenommen',
+  proposed: (what: string) => `Buchung vorgeschlagen: ${what}`,
   confirmed: (price: string | null) =>
     price === null ? 'Buchung bestätigt' : `Buchung bestätigt: ${price}`,
   paymentFailed: (price: string | null) =>

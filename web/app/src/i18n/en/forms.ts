@@ -13,6 +13,7 @@ export const forms = {
   removeNumber: (number: number) => `Remove number ${number}`,
   rowNumber: (number: number) => `Number ${number}`,
   yourTimes: (zone: string) => `Times are in your time zone (${zone}).`,
+  bookedNow: (when: string) => `Booked now: ${when}`,
   thereIs: (time: string, zone: string) => `${time} in ${zone}`,
   useMyPosition: 'Use my current position',
   noPosition: 'Your position is not available. Enter it by hand.',

@@ -75,6 +75,7 @@ const notices = {
   promoted: 'This conversation is now a booking',
   nextBooking: 'A new booking was proposed here',
   disputeEnded: 'The dispute has ended: the work counts as accepted',
+  proposed: (what: string) => `Booking proposed: ${what}`,
   confirmed: (price: string | null) =>
     price === null ? 'Booking confirmed' : `Booking confirmed: ${price}`,
   paymentFailed: (price: string | null) =>
