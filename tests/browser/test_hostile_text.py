@@ -211,3 +211,32 @@ async def test_addresses_of_pictures_that_are_none(
     rows = person.page.get_by_role("list", name="Conversations").get_by_role("listitem")
     await expect(rows.nth(len(AVATARS))).to_be_visible()
     assert await watch.harm() == []
+
+
+async def test_notices_to_one_person_are_read_and_not_answered(
+    people: People, market: Market
+) -> None:
+    """In the marketplace's own words, live, with a quiet line in place of the composer."""
+    ada = market.person("Ada North")
+    opened = market.call(
+        "PUT",
+        f"/v1/threads/by/news:{ada}",
+        {
+            "kind": "system",
+            "subject": "Your listings",
+            "participants": [{"user_id": ada, "role": "seller"}],
+            "first_notice": {"code": "sold", "text": "The **lamp** is sold, <b>all</b> of it."},
+        },
+    )
+    thread_id = opened["thread"]["id"]
+    page = (await people.open(ada, f"/app/threads/{thread_id}")).page
+    await expect(page.get_by_role("heading", name="Your listings")).to_be_visible()
+    notice = page.get_by_role("article").filter(has_text="The lamp is sold, <b>all</b> of it.")
+    await expect(notice.locator("strong")).to_have_text("lamp")
+    await expect(page.get_by_text("Notices only. Nobody can answer here.")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Write a message")).to_have_count(0)
+    path = f"/v1/threads/{thread_id}/notices"
+    market.call("POST", path, {"code": "paid", "text": "The payout is on its way."})
+    await expect(page.get_by_role("article").filter(has_text="on its way")).to_be_visible()
+    row = page.locator("greenroom-inbox").get_by_text("The payout is on its way.")
+    await expect(row).to_be_visible()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import aclosing
 from typing import Any
 
 import httpx
@@ -53,6 +54,15 @@ class TestThreadsByKey:
         assert (again["id"], again["subject"]) == (thread["id"], "A lamp")
         found = answered(await api.backend.get(f"/v1/threads/by/lamp-{ann.id}"), 200)["thread"]
         assert found == again
+
+    async def test_a_thread_without_messages_is_a_sound_one(self, api: Api) -> None:
+        ann, bob = await api.people("ann", "bob")
+        thread = await opened(api, f"empty-{ann.id}", ann, bob)
+        row = await ann.row(thread["id"])
+        assert (row["last_message"], row["state"]) == (None, "open")
+        found = api.rooms.upkeep.check(repair=False, progress=lambda *_: None)
+        async with aclosing(found):
+            assert [fault async for fault in found if fault.thread_id == thread["id"]] == []
 
     async def test_people_talk_in_it_as_in_any_other(self, api: Api) -> None:
         ann, bob = await api.people("ann", "bob")

@@ -151,27 +151,38 @@ function whyFailed({ problem }: Send, { words }: Session): string {
   return known ?? [problem.detail || problem.title, problem.hint].filter(Boolean).join(' – ');
 }
 
-function notice(row: MessageRow, state: BubbleState, { session, thread }: BubbleContext) {
+function notice(row: MessageRow, state: BubbleState, context: BubbleContext) {
   const { message, key } = row;
-  // The marketplace's own words are in the body; of other notices the page has words.
-  const text = message.body
-    ? html`<div class="rich" dir="auto">
-        ${guard([message.body_html], () => richText(message.body_html, message.body))}
-      </div>`
-    : message.system && noticeText(message.system, thread, session);
   return html`<article
     class=${classMap({ row: true, notice: true, first: true, flash: state.isFlashed })}
     data-key=${key}
     data-id=${message.id}
     tabindex=${state.tabindex}
   >
-    <div class="said">
-      ${text}
-      <time datetime=${message.created_at} title=${session.format.full(message.created_at)}
-        >${session.format.time(message.created_at)}</time
-      >
-    </div>
+    ${message.body ? ownWords(message, context) : pageWords(message, context)}
   </article>`;
+}
+
+/** A notice in the words of the marketplace, which are formatted as a message's. */
+function ownWords(message: Message, { session }: BubbleContext) {
+  return html`<div class="said">
+    <div class="rich" dir="auto">
+      ${guard([message.body_html], () => richText(message.body_html, message.body))}
+    </div>
+    ${noticeTime(message, session)}
+  </div>`;
+}
+
+/** A notice that only has a code: the page has the words. */
+function pageWords(message: Message, { session, thread }: BubbleContext) {
+  const text = message.system && noticeText(message.system, thread, session);
+  return html`<p>${text} ${noticeTime(message, session)}</p>`;
+}
+
+function noticeTime({ created_at }: Message, { format }: Session) {
+  return html`<time datetime=${created_at} title=${format.full(created_at)}
+    >${format.time(created_at)}</time
+  >`;
 }
 
 function placeClasses({ isOwn, isFirst, isLast }: MessageRow | PendingRow) {

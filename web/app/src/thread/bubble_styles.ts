@@ -295,6 +295,7 @@ export const bubbleStyles = css`
     margin-block: calc(var(--_space) * 3);
   }
 
+  .notice > p,
   .notice .said {
     color: var(--_text-quiet);
     font-size: var(--_size-small);
