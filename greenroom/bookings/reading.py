@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from greenroom.bookings import sql
-from greenroom.bookings.model import Balance, Deposit, Group
+from greenroom.bookings.model import Balance, Deposit, Group, GroupState
 from greenroom.bookings.money.orders import balances_of
 from greenroom.bookings.money.sums import Amendment, Flow, LegMoney, Sums, sums_of
 from greenroom.bookings.transactions import ContractSnapshot
@@ -49,14 +49,24 @@ group by l.leg_id, p.card_id
 """
 
 
+# A payment of the confirmation that waits for the buyer.
+WAITS_FOR_PAYER = """
+select payment_id from payment
+where group_id = $1 and state = 'queued' and needs_payer and purpose = 'confirm'
+order by payment_id limit 1
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A group with what is known of its money, by leg."""
+    """A group with what is known of its money, by leg. `confirmation` is the payment that the buyer
+    has to confirm with their bank before the booking is confirmed."""
 
     group: Group
     deposits: Mapping[str, Deposit] = field(default_factory=dict)
     balances: Mapping[str, Balance] = field(default_factory=dict)
     sums: Mapping[str, Sums] = field(default_factory=dict)
+    confirmation: str | None = None
 
 
 async def access_booking(snapshot: ContractSnapshot, viewer: str | None, group_id: str) -> Booking:
@@ -71,7 +81,10 @@ async def access_booking(snapshot: ContractSnapshot, viewer: str | None, group_i
     balances = await balances_of(snapshot.conn, leg_ids)
     money = await _money_of(snapshot, leg_ids, balances)
     sums = {leg.leg_id: sums_of(group, leg, money[leg.leg_id]) for leg in group.legs}
-    return Booking(group, deposits, balances, sums)
+    confirmation = None
+    if group.state is GroupState.CONFIRMING:
+        confirmation = await snapshot.conn.fetchval(WAITS_FOR_PAYER, group_id)
+    return Booking(group, deposits, balances, sums, confirmation)
 
 
 async def booking_of_thread(

@@ -6,7 +6,7 @@ request goes. There are no cookies, and answers are bounded in time and size.
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ class HttpError(Exception):
 class Reply:
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in lower case."""
 
 
 async def send(
@@ -60,7 +62,8 @@ async def send(
                 method, address, data=body, headers=headers, allow_redirects=False
             ) as answer,
         ):
-            return Reply(answer.status, await _read(answer.content, limit_bytes))
+            head = {name.lower(): value for name, value in answer.headers.items()}
+            return Reply(answer.status, await _read(answer.content, limit_bytes), head)
     except TimeoutError as error:
         raise HttpError(f"there was no answer within {timeout_s} s") from error
     except (aiohttp.ClientError, OSError) as error:
