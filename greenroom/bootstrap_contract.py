@@ -86,7 +86,9 @@ class ContractRooms:
         self._people = people
         self._files = files
         self._clock = clock
-        self._provider = _stripe(settings, clock) or _Provider(settings)
+        stripe = _stripe(settings, clock)
+        self._provider = stripe or _Provider(settings)
+        self.confirmations = Confirmations(pool, stripe)
         self.transactions = ContractTransactions(
             pool, thread_updates, clock=clock, randomness=randomness
         )
@@ -147,15 +149,13 @@ class ContractRooms:
         ]
 
     def _stripe_rest(self) -> StripeWebhookRest:
-        settings = self._settings
-        secret = settings.stripe_webhook_secret if settings.payment_provider == STRIPE else None
+        secret = self._settings.stripe_webhook_secret
         return StripeWebhookRest(self.stripe_events, secret=secret, clock=self._clock)
 
     def _payment_accounts_rest(self) -> PaymentAccountsRest:
-        confirming = None if isinstance(self._provider, _Provider) else self._provider
         return PaymentAccountsRest(
             PaymentAccounts(self._pool, self._people.missing_users, clock=self._clock),
-            Confirmations(self._pool, confirming),
+            self.confirmations,
             self.disputes,
             confirm_url=self._settings.payment_confirm_url,
         )

@@ -152,8 +152,12 @@ async def test_what_was_done_unheard_is_found_days_later_when_its_key_is_forgott
         for number in range(PAGE + 1):
             server._create_intent(
                 {
-                    **{"customer": "cus_ann", "payment_method": "pm_x", "amount": "1"},
-                    **{"confirm": "true", "off_session": "true", "metadata[x]": str(number)},
+                    "customer": "cus_ann",
+                    "payment_method": "pm_x",
+                    "amount": "1",
+                    "confirm": "true",
+                    "off_session": "true",
+                    "metadata[x]": str(number),
                 },
                 {"do": "pending"},
             )

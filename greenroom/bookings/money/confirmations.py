@@ -18,18 +18,18 @@ where payment_id = $1 and ($2::text is null or account = $2) and state = 'queued
 
 class Confirmations:
     def __init__(self, pool: Pool, provider: ConfirmsPayments | None) -> None:
+        self.provider = provider
         self._pool = pool
-        self._provider = provider
 
     async def access(self, payer: str | None, payment_id: str) -> Confirmation:
         """For the payer, and for the backend (None). It is asked of the provider each time and
         stored nowhere. Raises NotFound if there is nothing to confirm."""
         async with unavailable_on_failure():
             provider_id = await self._pool.fetchval(WAITING, payment_id, payer)
-        if provider_id is None or self._provider is None:
+        if provider_id is None or self.provider is None:
             raise NotFound
         try:
-            found = await self._provider.confirmation(provider_id)
+            found = await self.provider.confirmation(provider_id)
         except ProviderUnavailable as error:
             raise Unavailable(str(error)) from error
         if found is None:

@@ -106,6 +106,7 @@ export interface components {
         BookingView: {
             buyer: string;
             cancellation_policy: components["schemas"]["TierView"][];
+            confirmation: string | null;
             created_at: string;
             currency: string;
             failure_code: string | null;
@@ -231,6 +232,23 @@ export interface components {
             items: components["schemas"]["CardTypeView"][];
             locale: string;
         };
+        /** ConfirmationOnly */
+        ConfirmationOnly: {
+            confirmation: components["schemas"]["ConfirmationView"];
+        };
+        /**
+         * ConfirmationView
+         * @description With Stripe.js: `stripe.confirmCardPayment(client_secret, {payment_method})`. `url` is the
+         *         marketplace's page that does so, if one is configured.
+         */
+        ConfirmationView: {
+            client_secret: string;
+            payment_id: string;
+            payment_method: string | null;
+            /** @enum {unknown} */
+            provider: "stripe";
+            url: string | null;
+        };
         /**
          * ContactPreferences
          * @description Who may write to you first. A later version adds choices.
@@ -287,6 +305,27 @@ export interface components {
          */
         DeskReason: {
             reason: string;
+        };
+        /** DisputeList */
+        DisputeList: {
+            items: components["schemas"]["DisputeView"][];
+            next_cursor: string | null;
+        };
+        /**
+         * DisputeView
+         * @description `leg_id` is null if the charge was for all legs of the booking.
+         */
+        DisputeView: {
+            amount: components["schemas"]["MoneyView"];
+            booking_id: string;
+            closed_at: string | null;
+            id: string;
+            leg_id: string | null;
+            opened_at: string;
+            payment_id: string;
+            reason: string;
+            /** @enum {unknown} */
+            state: "lost" | "open" | "won";
         };
         /** Docs */
         Docs: {
@@ -354,6 +393,16 @@ export interface components {
             title: string;
             updated_at: string;
             url: string | null;
+        };
+        /** Event */
+        Event: {
+            data: components["schemas"]["EventData"];
+            id: string;
+            type: string;
+        };
+        /** EventData */
+        EventData: {
+            object: Record<string, unknown>;
         };
         /** EventTaken */
         EventTaken: {
@@ -1021,6 +1070,29 @@ export interface components {
             number: number;
             received: boolean;
             url: string;
+        };
+        /**
+         * PaymentAccountChanges
+         * @description A field that is left out keeps its value, null clears it. With Stripe: `customer` is `cus_…`
+         *         and `payment_method` is `pm_…`, both for who pays; `payee` is the connected account `acct_…` of
+         *         who is paid.
+         */
+        PaymentAccountChanges: {
+            customer?: string | null;
+            payee?: string | null;
+            payment_method?: string | null;
+        };
+        /** PaymentAccountOnly */
+        PaymentAccountOnly: {
+            payment_account: components["schemas"]["PaymentAccountView"];
+        };
+        /** PaymentAccountView */
+        PaymentAccountView: {
+            customer: string | null;
+            payee: string | null;
+            payment_method: string | null;
+            updated_at: string;
+            user_id: string;
         };
         /** PaymentList */
         PaymentList: {

@@ -39,7 +39,15 @@ const KNOWN_TOTALS = new Set([
   'returned_cents',
   'payout',
   ...['currency', 'total_cents', 'amount_cents', 'items', 'quote', 'old_range', 'latest_start'],
-  ...['option', 'round', 'started_at', 'stopped_at', 'from_deposit_cents', 'failure_code'],
+  ...[
+    'option',
+    'round',
+    'started_at',
+    'stopped_at',
+    'from_deposit_cents',
+    'failure_code',
+    'confirmation',
+  ],
   ...['title', 'sha256', 'signers', 'files', 'selections'],
 ]);
 const REFERENCES = new Set([
@@ -338,7 +346,7 @@ function drawEnd(drawing: Drawing): Drawn {
   ].filter((line) => line !== '');
   if (lines.length === 0 && typeof failure !== 'string') return nothing;
   return html`${lines.map((line) => html`<p class="quiet small">${line}</p>`)}
-  ${typeof failure === 'string' ? html`<p class="problem">${words.failure(failure)}</p>` : nothing}`;
+  ${typeof failure === 'string' ? html`<p class="problem">${words.failures[failure] ?? words.failure(failure)}</p>` : nothing}`;
 }
 
 function isRange(value: unknown): value is Range & Values {
