@@ -18,8 +18,10 @@ from greenroom.bookings.money.provider import (
 )
 from greenroom.bookings.stripe.client import PAGE, StripeApi
 from greenroom.bookings.stripe.payments import StripePayments
+from greenroom.doctor import Finding, _payments
+from greenroom.settings import Settings, load_settings
 from tests.support.clock import FakeClock
-from tests.support.stripe_server import API_KEY, StripeServer
+from tests.support.stripe_server import API_KEY, WEBHOOK_SECRET, StripeServer
 
 ANN = Party("cus_ann", "pm_ann", "acct_ann")
 
@@ -296,3 +298,27 @@ async def codes(stripe: StripePayments, *asked: Operation) -> list[str | None]:
     outcomes = [await stripe.carry_out(each) for each in asked]
     assert {each.status for each in outcomes} == {"failed"}
     return [each.failure_code for each in outcomes]
+
+
+async def test_doctor_says_whether_stripe_takes_the_key(server: StripeServer) -> None:
+    assert await _payments(configured(server)) == Finding(
+        "payments", "note", "by Stripe in test mode, no money moves"
+    )
+    for wrong in (
+        replace(configured(server), stripe_api_key="sk_test_another"),
+        replace(configured(server), stripe_url="http://127.0.0.1:1"),
+    ):
+        finding = await _payments(wrong)
+        assert finding.verdict == "missing"
+        assert "GREENROOM_STRIPE_API_KEY" in finding.text
+        assert "sk_test" not in finding.text
+
+
+def configured(server: StripeServer) -> Settings:
+    given = {
+        "PAYMENTS": "stripe",
+        "STRIPE_URL": server.url,
+        "STRIPE_API_KEY": API_KEY,
+        "STRIPE_WEBHOOK_SECRET": WEBHOOK_SECRET,
+    }
+    return load_settings({f"GREENROOM_{name}": value for name, value in given.items()})

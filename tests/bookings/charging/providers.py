@@ -25,6 +25,8 @@ SECRET = "a secret between us and the provider"
 class Provider(Protocol):
     webhook_path: str
     signature_header: str
+    is_first: bool
+    """Whether the tests run against it with full counts."""
     tells_contradictions: bool
     """Whether an event can say of a final payment that it ended in another way."""
 
@@ -58,6 +60,7 @@ class Provider(Protocol):
 class SandboxProvider:
     webhook_path = "/v1/payments/webhook"
     signature_header = HEADER
+    is_first = True
     tells_contradictions = True
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -121,6 +124,7 @@ class SandboxProvider:
 class StripeProvider:
     webhook_path = "/v1/payments/stripe/webhook"
     signature_header = "Stripe-Signature"
+    is_first = False
     tells_contradictions = False
 
     def __init__(self, server: StripeServer) -> None:
