@@ -33,6 +33,9 @@ async def test_references_are_for_the_backend_only_and_go_with_the_person(
         assert (await person.get(path)).status_code == 403
     seen = [await bob.get(f"/v1/users/{ann.id}"), await ann.get("/v1/me")]
     assert all("cus_secret" not in each.text for each in seen)
+    exported = [each async for each in api.rooms.contract.upkeep.export(ann.id)]
+    kept = {"customer": "cus_secret", "payment_method": None, "payee": None}
+    assert exported == [("payment_accounts", kept)]
     await api.rooms.contract.upkeep.erase(ann.id)
     assert await api.backend.refusal("GET", path) == (404, "NOT_FOUND")
     assert await pool.fetchval("select count(*) from payment_account") == 1

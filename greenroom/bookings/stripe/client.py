@@ -1,5 +1,6 @@
 """Calls of Stripe's API, through Stripe's own library and our own HTTP client."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ UNEXPECTED_STATE = "payment_intent_unexpected_state"
 
 # It would send data about this machine and about earlier requests.
 stripe.enable_telemetry = False
+# The library tells of every request, and in its debug mode also what is in it.
+logging.getLogger("stripe").setLevel(logging.WARNING)
 
 T = TypeVar("T")
 Params = dict[str, Any]

@@ -79,8 +79,10 @@ class StripeEvents:
         if payment is None:
             return False
         if intent.status in ("succeeded", "requires_capture"):
-            if payment.state != "failed":
-                await self._settle(payment, Outcome("succeeded", intent.id))
+            # Of a hold that is captured it is told a second time. One that has failed here must
+            # not succeed there: settling says so in the log.
+            if payment.state != "succeeded":
+                await self._settling.settle(payment.payment_id, Outcome("succeeded", intent.id))
         elif payment.state == "queued":
             await self._look_again([payment.payment_id])
         elif what == "canceled" and (payment.operation, payment.state) == ("hold", "succeeded"):
@@ -146,7 +148,6 @@ class StripeEvents:
         return None if row is None else sql.read_payment(row)
 
     async def _settle(self, payment: Payment, outcome: Outcome) -> None:
-        """Only what is undecided: a hold is `succeeded` at Stripe a second time when it is
-        captured."""
+        """Events about what is decided already are no news."""
         if payment.state == "queued":
             await self._settling.settle(payment.payment_id, outcome)
