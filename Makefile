@@ -126,7 +126,7 @@ torture: setup ## Fault tests and generated histories with full counts (long)
 		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py
 
 lock: setup ## Resolve the dependencies anew
-	$(LOCK) --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock
+	$(LOCK) --extra stripe --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock
 	$(LOCK) --group run --constraint requirements-dev.lock pyproject.toml -o requirements.lock
 	@touch $(RUNNABLE) $(STAMP)
 

@@ -3,24 +3,36 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
+from typing import Protocol
 
 from asyncpg import Pool
 
 from greenroom.accounts.store import AccountStore
 from greenroom.bookings.actions import BookingDependencies, Bookings
 from greenroom.bookings.cancellation_policy import parse_policy
-from greenroom.bookings.money.provider import Operation, Outcome
+from greenroom.bookings.disputes import PaymentDisputes
+from greenroom.bookings.money.confirmations import Confirmations
+from greenroom.bookings.money.payment_accounts import PaymentAccounts
+from greenroom.bookings.money.provider import (
+    ConfirmsPayments,
+    Operation,
+    Outcome,
+    PaymentProvider,
+)
 from greenroom.bookings.money.provider_http import HttpPayments
 from greenroom.bookings.money.retrying import Retrying
 from greenroom.bookings.money.running import PaymentRunner, ProviderEvents
 from greenroom.bookings.money.settling import Settling
 from greenroom.bookings.rest.bookings import BookingsRest
+from greenroom.bookings.rest.payment_accounts import PaymentAccountsRest
 from greenroom.bookings.rest.payment_webhook import WebhookRest
 from greenroom.bookings.rest.payments import PaymentsRest
+from greenroom.bookings.rest.stripe_webhook import StripeWebhookRest
 from greenroom.bookings.sandbox.provider import Sandbox
+from greenroom.bookings.stripe.events import StripeEvents
 from greenroom.bookings.threads import BookingThreads
 from greenroom.bookings.timers import in_transaction
-from greenroom.bookings.transactions import ContractTransactions
+from greenroom.bookings.transactions import PAYMENT, ContractTransactions
 from greenroom.cards.actions import Cards
 from greenroom.cards.card_files import CardFiles
 from greenroom.cards.catalogue.loading import Catalogue
@@ -31,16 +43,23 @@ from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.events.log import EventLog
 from greenroom.kernel.clock import Clock
 from greenroom.kernel.ids import Randomness
+from greenroom.kernel.startup import StartupError
 from greenroom.panel.files import ThreadFiles
 from greenroom.panel.rest import PanelRest
 from greenroom.platform.backoff import Backoff
 from greenroom.platform.http.endpoint import Endpoint
+from greenroom.platform.postgres.pool import unavailable_on_failure
 from greenroom.platform.tasks.runner import TaskRunner
+from greenroom.platform.tasks.table import enqueue
 from greenroom.platform.tokens.verifying import load_or_create_secret
 from greenroom.settings import Settings, server_url
 from greenroom.worker import Worker
 
 SANDBOX_FILE = "payments-sandbox.db"
+STRIPE = "stripe"
+NO_STRIPE = (
+    "GREENROOM_PAYMENTS=stripe needs Stripe's library. Install it: pip install 'greenroom[stripe]'"
+)
 
 
 class ContractRooms:
@@ -68,7 +87,9 @@ class ContractRooms:
         self._people = people
         self._files = files
         self._clock = clock
-        self._provider = _Provider(settings)
+        stripe = _stripe(settings, clock)
+        self._provider = stripe or _Provider(settings)
+        self.confirmations = Confirmations(pool, stripe)
         self.transactions = ContractTransactions(
             pool,
             thread_updates,
@@ -76,19 +97,23 @@ class ContractRooms:
             randomness=randomness,
             wake_collector=wake_collector,
         )
-        settling = Settling(self.transactions)
-        self.runner = PaymentRunner(pool, self._provider, settling)
-        self.provider_events = ProviderEvents(pool, settling)
+        self.settling = Settling(self.transactions)
+        self.runner = PaymentRunner(pool, self._provider, self.settling)
+        self.provider_events = ProviderEvents(pool, self.settling)
+        self.disputes = PaymentDisputes(self.transactions)
+        self.stripe_events = StripeEvents(
+            pool, self.provider_events, self.settling, self.disputes, self._look_again
+        )
         threads = BookingThreads(store, clock=clock, randomness=randomness, limits=limits)
         self.bookings = Bookings(
             self.transactions,
-            settling,
+            self.settling,
             BookingDependencies(self._exists, threads.open, threads.show, self._run_now),
             policy=parse_policy(settings.cancellation_policy),
             public_url=settings.public_url or server_url(settings, settings.port),
             randomness=randomness,
         )
-        self.cards = Cards(self.transactions, catalogue, settling, limits, card_files)
+        self.cards = Cards(self.transactions, catalogue, self.settling, limits, card_files)
         self.retrying = Retrying(self.transactions)
         self.retrying.register("card", self.cards.retry_payment)
         self.upkeep = ContractUpkeep(self.transactions)
@@ -113,7 +138,8 @@ class ContractRooms:
 
     async def close(self) -> None:
         await self.runner.close()
-        await self._provider.close()
+        if isinstance(self._provider, _Provider):
+            await self._provider.close()
 
     def endpoints(self) -> list[Endpoint]:
         secret = payments_secret(self._settings)
@@ -121,9 +147,23 @@ class ContractRooms:
             *BookingsRest(self.bookings).endpoints(),
             *PaymentsRest(self.retrying).endpoints(),
             *WebhookRest(self.provider_events, secret=secret, clock=self._clock).endpoints(),
+            *self._stripe_rest().endpoints(),
+            *self._payment_accounts_rest().endpoints(),
             *self._cards_rest().endpoints(),
             *PanelRest(self.transactions, self.cards, self._files).endpoints(),
         ]
+
+    def _stripe_rest(self) -> StripeWebhookRest:
+        secret = self._settings.stripe_webhook_secret
+        return StripeWebhookRest(self.stripe_events, secret=secret, clock=self._clock)
+
+    def _payment_accounts_rest(self) -> PaymentAccountsRest:
+        return PaymentAccountsRest(
+            PaymentAccounts(self._pool, self._people.missing_users, clock=self._clock),
+            self.confirmations,
+            self.disputes,
+            confirm_url=self._settings.payment_confirm_url,
+        )
 
     def _cards_rest(self) -> CardsRest:
         limits = self._settings.limits
@@ -135,6 +175,34 @@ class ContractRooms:
 
     async def _run_now(self, payment_ids: Sequence[str]) -> None:
         await self.worker.run_payments(payment_ids)
+
+    async def _look_again(self, payment_ids: Sequence[str]) -> None:
+        async with unavailable_on_failure(), self._pool.acquire() as conn:
+            for payment_id in payment_ids:
+                await enqueue(conn, PAYMENT, payment_id, due_ms=self._clock())
+        await self.worker.run_payments(payment_ids)
+
+
+class _Stripe(PaymentProvider, ConfirmsPayments, Protocol): ...
+
+
+def _stripe(settings: Settings, clock: Clock) -> _Stripe | None:
+    if settings.payment_provider != STRIPE:
+        return None
+    # Imported here, because it needs the optional packages of the extra `stripe`.
+    try:
+        from greenroom.bookings.stripe.client import StripeApi  # noqa: PLC0415
+        from greenroom.bookings.stripe.payments import StripePayments  # noqa: PLC0415
+    except ImportError as error:
+        raise StartupError(NO_STRIPE) from error
+    timeout_s = settings.limits.provider_timeout_s
+    key = settings.stripe_api_key or ""
+    return StripePayments(
+        StripeApi(key, url=settings.stripe_url, timeout_s=timeout_s),
+        timeout_s=timeout_s,
+        confirmation_hours=settings.limits.payment_confirmation_hours,
+        clock=clock,
+    )
 
 
 class _Provider:
@@ -160,7 +228,7 @@ class _Provider:
     async def _connect(self) -> HttpPayments:
         settings = self._settings
         url, secret = settings.payments_url, payments_secret(settings)
-        if url is None:
+        if url is None or settings.payment_provider == "sandbox":
             sandbox = Sandbox(settings.home / SANDBOX_FILE, secret=secret)
             url = (await self._open.enter_async_context(sandbox)).url
         return HttpPayments(url, secret, timeout_s=settings.limits.provider_timeout_s)

@@ -8,7 +8,9 @@ from typing import Literal
 
 import asyncpg
 
+from greenroom.bookings.money.provider import ProviderUnavailable
 from greenroom.bootstrap import check_bus, jwt_secret
+from greenroom.bootstrap_contract import NO_STRIPE, STRIPE
 from greenroom.bootstrap_webhooks import webhook_standings
 from greenroom.cards.catalogue.loading import CatalogueError, load_catalogue
 from greenroom.files.media.clamav import ClamAv
@@ -55,7 +57,7 @@ async def examine(settings: Settings) -> list[Finding]:
         await _blobs(settings),
         await _bus(settings),
         _cards(settings),
-        _payments(settings),
+        await _payments(settings),
         await _webhooks(settings),
         await _scanner(settings),
         await _classifier(settings),
@@ -208,9 +210,11 @@ def _cards(settings: Settings) -> Finding:
     return Finding("cards", "ok", f"{len(types)} types{own}")
 
 
-def _payments(settings: Settings) -> Finding:
-    if settings.payments_url is None:
-        text = "the built-in sandbox, no money moves; GREENROOM_PAYMENTS_URL names your gateway"
+async def _payments(settings: Settings) -> Finding:
+    if settings.payment_provider == STRIPE:
+        return await _stripe(settings)
+    if settings.payment_provider == "sandbox":
+        text = "the built-in sandbox, no money moves; set GREENROOM_PAYMENTS_URL or use Stripe"
         return Finding("payments", "note", text)
     return Finding("payments", "ok", f"by {settings.payments_url}")
 
@@ -240,6 +244,24 @@ async def _webhooks(settings: Settings) -> Finding:
         text = f"deliveries to {failing[0]} fail; `greenroom webhooks deliveries` says why"
         return Finding("webhooks", "note", text)
     return Finding("webhooks", "ok", f"{len(found)} webhooks" if found else "none")
+
+
+async def _stripe(settings: Settings) -> Finding:
+    """Whether Stripe answers and takes the key. Nothing is changed there."""
+    key = settings.stripe_api_key or ""
+    try:
+        # Imported here, because it needs the optional packages of the extra `stripe`.
+        from greenroom.bookings.stripe.client import StripeApi  # noqa: PLC0415
+
+        await StripeApi(key, url=settings.stripe_url, timeout_s=10).ping()
+    except ImportError:
+        return Finding("payments", "missing", NO_STRIPE)
+    except ProviderUnavailable as error:
+        text = f"{error} Check GREENROOM_STRIPE_API_KEY and the network"
+        return Finding("payments", "missing", text)
+    if "_test_" in key[:8]:
+        return Finding("payments", "note", "by Stripe in test mode, no money moves")
+    return Finding("payments", "ok", "by Stripe")
 
 
 async def _scanner(settings: Settings) -> Finding:

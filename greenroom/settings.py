@@ -17,12 +17,13 @@ from greenroom.kernel.text import as_whole
 from greenroom.platform.blobs.place import S3Place, parse_place
 from greenroom.platform.egress import Egress, parse_egress
 from greenroom.platform.embedded.shared_engine import EMBEDDED
-from greenroom.platform.tokens.jwks import check_jwks_url
+from greenroom.platform.tokens.jwks import check_jwks_url, is_loopback
 from greenroom.platform.tokens.verifying import SECRET_MIN_BYTES
 
 PREFIX = "GREENROOM_"
 LIMIT_PREFIX = "GREENROOM_LIMIT_"
 STORES = ("postgres", "dynamodb")
+PAYMENTS = ("sandbox", "gateway", "stripe")
 
 
 class SettingsError(Exception):
@@ -86,6 +87,11 @@ SETTINGS = (
     Setting("GREENROOM_REQUIRE_JOB", "1: new threads need a registered job", "0"),
     Setting("GREENROOM_CARDS", "A folder with card types of your own; unset: none", ""),
     Setting(
+        "GREENROOM_PAYMENTS",
+        "Who moves the money: sandbox, gateway or stripe; unset: gateway if it has a URL",
+        "",
+    ),
+    Setting(
         "GREENROOM_PAYMENTS_URL",
         "Your payment gateway; unset: the built-in sandbox, no money moves",
         "",
@@ -95,6 +101,19 @@ SETTINGS = (
         "Shared with the gateway; unset: made in GREENROOM_HOME/payments-secret",
         "",
         secret=True,
+    ),
+    Setting("GREENROOM_STRIPE_API_KEY", "Stripe's secret or restricted key", "", secret=True),
+    Setting(
+        "GREENROOM_STRIPE_WEBHOOK_SECRET",
+        "Signing secret of Stripe's webhook endpoint, whsec_…",
+        "",
+        secret=True,
+    ),
+    Setting("GREENROOM_STRIPE_URL", "Address of Stripe's API, for tests; unset: Stripe", ""),
+    Setting(
+        "GREENROOM_PAYMENT_CONFIRM_URL",
+        "Your page on which buyers confirm a payment with their bank; unset: none",
+        "",
     ),
     Setting(
         "GREENROOM_CANCELLATION_POLICY",
@@ -159,6 +178,11 @@ class Settings:
     cards: Path | None = None
     payments_url: str | None = None
     payments_secret: str | None = field(default=None, repr=False)
+    payments: str | None = None
+    stripe_api_key: str | None = field(default=None, repr=False)
+    stripe_webhook_secret: str | None = field(default=None, repr=False)
+    stripe_url: str | None = None
+    payment_confirm_url: str | None = None
     cancellation_policy: str = "168:100,48:50,0:0"
     unscanned_band: int = 1
     clamav_url: str | None = None
@@ -174,6 +198,11 @@ class Settings:
     @property
     def is_https(self) -> bool:
         return self.tls_cert is not None
+
+    @property
+    def payment_provider(self) -> str:
+        """`sandbox`, `gateway` or `stripe`."""
+        return self.payments or ("gateway" if self.payments_url else "sandbox")
 
     @property
     def blob_place(self) -> Path | S3Place:
@@ -223,6 +252,13 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         cards=_folder("GREENROOM_CARDS", values["GREENROOM_CARDS"]),
         payments_url=_web_address("GREENROOM_PAYMENTS_URL", values["GREENROOM_PAYMENTS_URL"]),
         payments_secret=_payments_secret(values["GREENROOM_PAYMENTS_SECRET"]),
+        payments=_payments(values),
+        stripe_api_key=_stripe_api_key(values["GREENROOM_STRIPE_API_KEY"]),
+        stripe_webhook_secret=_stripe_webhook_secret(values["GREENROOM_STRIPE_WEBHOOK_SECRET"]),
+        stripe_url=_stripe_url(values["GREENROOM_STRIPE_URL"]),
+        payment_confirm_url=_web_address(
+            "GREENROOM_PAYMENT_CONFIRM_URL", values["GREENROOM_PAYMENT_CONFIRM_URL"]
+        ),
         cancellation_policy=_cancellation_policy(values["GREENROOM_CANCELLATION_POLICY"]),
         clamav_url=_clamav_url(values["GREENROOM_CLAMAV_URL"]),
         unscanned_band=_number(
@@ -485,6 +521,54 @@ def _egress(text: str) -> Egress:
             "GREENROOM_EGRESS_ALLOW takes addresses, networks and host:port, separated by commas, "
             f"such as 10.1.2.3, 10.0.0.0/8 or hooks.internal:8443: {str(error)[:80]!r} is none."
         ) from None
+
+
+def _payments(values: Mapping[str, str]) -> str | None:
+    chosen = values["GREENROOM_PAYMENTS"]
+    if chosen not in ("", *PAYMENTS):
+        raise SettingsError(
+            f"GREENROOM_PAYMENTS takes {', '.join(PAYMENTS[:-1])} or {PAYMENTS[-1]}, not "
+            f"{chosen[:40]!r}."
+        )
+    needed = {
+        "gateway": ("GREENROOM_PAYMENTS_URL",),
+        "stripe": ("GREENROOM_STRIPE_API_KEY", "GREENROOM_STRIPE_WEBHOOK_SECRET"),
+    }
+    for name in needed.get(chosen, ()):
+        if not values[name]:
+            raise SettingsError(f"GREENROOM_PAYMENTS={chosen} also needs {name}.")
+    return chosen or None
+
+
+def _stripe_api_key(text: str) -> str | None:
+    """Messages never contain it."""
+    if text and not re.fullmatch(r"(sk|rk)_(test|live)_[A-Za-z0-9_]{8,255}", text):
+        raise SettingsError(
+            "GREENROOM_STRIPE_API_KEY takes a secret or restricted key of Stripe: sk_test_…, "
+            "sk_live_…, rk_test_… or rk_live_…. A key that begins with pk_ is public and is not it."
+        )
+    return text or None
+
+
+def _stripe_webhook_secret(text: str) -> str | None:
+    if text and not re.fullmatch(r"whsec_[A-Za-z0-9+/=_-]{8,255}", text):
+        raise SettingsError(
+            "GREENROOM_STRIPE_WEBHOOK_SECRET takes the signing secret of the webhook endpoint, "
+            "whsec_…."
+        )
+    return text or None
+
+
+def _stripe_url(text: str) -> str | None:
+    """The key is sent there, so that it is https or stays on this machine."""
+    address = _web_address("GREENROOM_STRIPE_URL", text)
+    if address is not None:
+        parts = urlsplit(address)
+        if parts.scheme != "https" and not is_loopback(parts.hostname):
+            raise SettingsError(
+                "GREENROOM_STRIPE_URL takes an https:// address, or http:// on this machine."
+            )
+    return address
 
 
 def _cancellation_policy(text: str) -> str:

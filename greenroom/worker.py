@@ -49,7 +49,8 @@ order by p.created_at limit $3
 # What waits, and since when: each part by an index of what is still to be done.
 WAITING = """
 select (select count(*) from task where is_dead) as dead,
-    (select min(created_at) from payment where state = 'queued') as payment_since,
+    (select min(created_at) from payment where state = 'queued' and not needs_payer)
+        as payment_since,
     (select count(*) from payment
         where state = 'failed' and again is null and operation in ('refund', 'release', 'payout')
             and failure_code is distinct from 'stopped') as failed_payments,
@@ -75,7 +76,7 @@ FAILED_PAYMENTS = Gauge(
 )
 OLDEST_PAYMENT = Gauge(
     "greenroom_oldest_payment_seconds",
-    "How long the longest waiting payment has had no outcome",
+    "How long the longest waiting payment has had no outcome; not those that wait for a payer",
     multiprocess_mode="max",
 )
 OLDEST_TIMER = Gauge(

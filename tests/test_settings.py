@@ -17,6 +17,8 @@ from greenroom.settings import (
     load_settings,
 )
 
+STRIPE_KEY = "rk_test_abcdefgh"
+STRIPE_WEBHOOK = "whsec_abcdefgh"
 SECRET = "a secret for tests that is long enough"
 DATABASE_URL = "postgresql://greenroom:hunter2@db.example.com:5432/greenroom"
 DEFAULTS = Settings(
@@ -73,6 +75,17 @@ def test_nothing_needs_to_be_set() -> None:
         ("PAYMENTS_URL", "https://pay.example/gate/", "payments_url", "https://pay.example/gate"),
         ("PAYMENTS_URL", "http://127.0.0.1:9000", "payments_url", "http://127.0.0.1:9000"),
         ("PAYMENTS_SECRET", SECRET, "payments_secret", SECRET),
+        ("PAYMENTS", "sandbox", "payments", "sandbox"),
+        ("STRIPE_API_KEY", STRIPE_KEY, "stripe_api_key", STRIPE_KEY),
+        ("STRIPE_WEBHOOK_SECRET", STRIPE_WEBHOOK, "stripe_webhook_secret", STRIPE_WEBHOOK),
+        ("STRIPE_URL", "http://127.0.0.1:12111", "stripe_url", "http://127.0.0.1:12111"),
+        ("STRIPE_URL", "https://proxy.example/", "stripe_url", "https://proxy.example"),
+        (
+            "PAYMENT_CONFIRM_URL",
+            "https://a.example/p",
+            "payment_confirm_url",
+            "https://a.example/p",
+        ),
         ("CANCELLATION_POLICY", "24:100", "cancellation_policy", "24:100"),
         ("CANCELLATION_POLICY", "48:50, 168:100", "cancellation_policy", "48:50, 168:100"),
         ("WORKER", "0", "worker", False),
@@ -156,6 +169,13 @@ def test_every_usual_form_of_database_address_is_taken(url: str) -> None:
         ("PAYMENTS_URL", "https://pay.example/#a", "such as https://example.com"),
         ("PAYMENTS_URL", "https://pay.example/a b", "such as https://example.com"),
         ("PAYMENTS_SECRET", "x" * 31, "at least 32 bytes"),
+        ("PAYMENTS", "paypal", "takes sandbox, gateway or stripe, not 'paypal'"),
+        ("PAYMENTS", "gateway", "also needs GREENROOM_PAYMENTS_URL"),
+        ("PAYMENTS", "stripe", "also needs GREENROOM_STRIPE_API_KEY"),
+        ("STRIPE_API_KEY", "pk_test_abcdefgh", "begins with pk_ is public"),
+        ("STRIPE_API_KEY", "sk_test_abc defgh", "takes a secret or restricted key"),
+        ("STRIPE_WEBHOOK_SECRET", "hunter2", "takes the signing secret"),
+        ("STRIPE_URL", "http://stripe.example", "takes an https:// address"),
         ("CANCELLATION_POLICY", "generous", "written as 168:100,48:50,0:0"),
         ("CANCELLATION_POLICY", "168:100,", "written as 168:100,48:50,0:0"),
         ("CANCELLATION_POLICY", "48:101", "refund_percent takes 0 to 100"),
@@ -182,6 +202,20 @@ def test_a_value_that_cannot_be_used_is_refused(variable: str, text: str, compla
     assert f"GREENROOM_{variable}" in str(refused.value)
     assert complaint in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+def test_the_payment_provider_is_named_or_follows_from_the_gateway() -> None:
+    stripe = {
+        "GREENROOM_PAYMENTS": "stripe",
+        "GREENROOM_STRIPE_API_KEY": STRIPE_KEY,
+        "GREENROOM_STRIPE_WEBHOOK_SECRET": STRIPE_WEBHOOK,
+    }
+    gateway = {"GREENROOM_PAYMENTS_URL": "https://pay.example"}
+    for environ, provider in (({}, "sandbox"), (gateway, "gateway"), (stripe, "stripe")):
+        assert load_settings(environ).payment_provider == provider
+    shown = f"{load_settings(stripe)!r} {describe(stripe)}"
+    assert STRIPE_KEY not in shown
+    assert STRIPE_WEBHOOK not in shown
 
 
 def test_a_wrong_address_of_the_gateway_is_refused_without_its_password() -> None:

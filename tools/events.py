@@ -63,6 +63,7 @@ FAMILIES = {
     "leg": "Bookings",
     "amendment": "Bookings",
     "payment": "Money",
+    "deposit": "Money",
     "refund": "Money",
     "payout": "Money",
     "docs": "Documents",

@@ -132,6 +132,8 @@ class Payment:
     refund_id: str | None
     again: str | None
     """The id of the payment that repeats this one after it failed."""
+    needs_payer: bool
+    """It is queued until the payer confirms it with their bank."""
     created_at_ms: int
     updated_at_ms: int
 

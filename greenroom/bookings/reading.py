@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from asyncpg import Record
 
 from greenroom.bookings import sql
-from greenroom.bookings.model import Balance, Deposit, Group
+from greenroom.bookings.model import Balance, Deposit, Group, GroupState
 from greenroom.bookings.money.orders import balances_of
 from greenroom.bookings.money.sums import Amendment, Flow, LegMoney, Sums, sums_of
 from greenroom.bookings.transactions import ContractSnapshot
@@ -54,14 +54,24 @@ group by l.leg_id, p.card_id
 """
 
 
+# The first payment of each confirmation that waits for its buyer.
+WAITS_FOR_PAYER = """
+select group_id, min(payment_id) as payment_id from payment
+where group_id = any($1::text[]) and state = 'queued' and needs_payer and purpose = 'confirm'
+group by group_id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A group with what is known of its money, by leg."""
+    """A group with what is known of its money, by leg. `confirmation` is the payment that the buyer
+    has to confirm with their bank before the booking is confirmed."""
 
     group: Group
     deposits: Mapping[str, Deposit] = field(default_factory=dict)
     balances: Mapping[str, Balance] = field(default_factory=dict)
     sums: Mapping[str, Sums] = field(default_factory=dict)
+    confirmation: str | None = None
 
 
 async def access_booking(snapshot: ContractSnapshot, viewer: str | None, group_id: str) -> Booking:
@@ -101,7 +111,17 @@ async def _with_money(snapshot: ContractSnapshot, rows: Sequence[Record]) -> lis
     }
     balances = await balances_of(snapshot.conn, leg_ids)
     money = await _money_of(snapshot, leg_ids, balances)
-    return [_booking(group, deposits, balances, money) for group in groups]
+    confirmations = await _confirmations(snapshot, groups)
+    return [_booking(group, deposits, balances, money, confirmations) for group in groups]
+
+
+async def _confirmations(snapshot: ContractSnapshot, groups: Sequence[Group]) -> dict[str, str]:
+    """By group, the payment that its buyer has to confirm."""
+    waiting = [each.group_id for each in groups if each.state is GroupState.CONFIRMING]
+    if not waiting:
+        return {}
+    rows = await snapshot.conn.fetch(WAITS_FOR_PAYER, waiting)
+    return {row["group_id"]: row["payment_id"] for row in rows}
 
 
 def _booking(
@@ -109,6 +129,7 @@ def _booking(
     deposits: Mapping[str, Deposit],
     balances: Mapping[str, Balance],
     money: Mapping[str, LegMoney],
+    confirmations: Mapping[str, str],
 ) -> Booking:
     ids = [leg.leg_id for leg in group.legs]
     return Booking(
@@ -116,6 +137,7 @@ def _booking(
         {each: deposits[each] for each in ids if each in deposits},
         {each: balances[each] for each in ids},
         {leg.leg_id: sums_of(group, leg, money[leg.leg_id]) for leg in group.legs},
+        confirmations.get(group.group_id),
     )
 
 

@@ -15,7 +15,7 @@ upper(during) as end_ms, timezone, price_cents, deposit_cents, holds_slot, versi
 deliverables_accepted_at, payout, payout_held_reason, created_at, updated_at"""
 PAYMENT_COLUMNS = """payment_id, key, operation, purpose, group_id, leg_id, card_id, account,
 amount_cents, currency, source_payment, state, provider_id, failure_code, refund_id, again,
-created_at, updated_at"""
+needs_payer, created_at, updated_at"""
 
 INSERT_GROUP = """
 insert into booking_group (group_id, buyer, currency, thread_id, state, policy, version,
@@ -217,6 +217,7 @@ def read_payment(row: Record) -> Payment:
         failure_code=row["failure_code"],
         refund_id=row["refund_id"],
         again=row["again"],
+        needs_payer=row["needs_payer"],
         created_at_ms=row["created_at"],
         updated_at_ms=row["updated_at"],
     )

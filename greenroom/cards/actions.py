@@ -30,6 +30,7 @@ from greenroom.cards.catalogue.loading import Catalogue
 from greenroom.cards.catalogue.schemas import normalised
 from greenroom.cards.closing import move
 from greenroom.cards.locked_card import (
+    CONFIRMATION,
     SERVER_ACTOR,
     Actor,
     LockedCard,
@@ -108,7 +109,7 @@ class Cards:
         self.renderer = CardRenderer(catalogue, transactions.clock)
         self.transactions = transactions
         self._transitions = CardTransitions(catalogue, files)
-        settling.register("card", self.on_payment)
+        settling.register("card", self.on_payment, on_waiting=self.on_payment_waiting)
         transactions.on_thread_updates(self._note_messages)
         transactions.on_legs_changed(self._transitions.closing.close_cards)
 
@@ -265,6 +266,20 @@ class Cards:
             locked.card = replace(card, totals={**card.totals, "failure_code": failures[0]})
         transition = decide(locked.type, card.state, action, SERVER, locked.card)
         await self._transitions.apply(tx, locked, transition, {}, SERVER_ACTOR)
+
+    async def on_payment_waiting(self, tx: ContractTransaction, payment: Payment) -> None:
+        """The payer has to confirm a payment of a card with their bank. The card says so by
+        `totals.confirmation`, and waits for them, until it enters its next state."""
+        [place] = await tx.conn.fetch(sql.WHERE_CARD_IS, payment.card_id)
+        locked = await self._lock_at(tx, payment.card_id or "", place["type"], place["leg_id"])
+        card = locked.card
+        if card.state in CLOSED_STATES or not payment.key.startswith(f"{card.id}:{card.version}"):
+            return
+        totals = {**card.totals, CONFIRMATION: payment.payment_id}
+        waits_for = (payment.account,) if card.is_open else ()
+        locked.card = replace(card, totals=totals, waits_for=waits_for)
+        locked.contract.note(locked.card)
+        await self._rewrite(tx, locked)
 
     async def retry_payment(self, tx: ContractTransaction, payment: Payment) -> None:
         """Apply the card's `retry` action for the backend. Raises ActionInvalidState if the card's

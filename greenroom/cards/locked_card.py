@@ -16,6 +16,9 @@ from greenroom.kernel.errors import ThreadNotFound
 
 log = logging.getLogger(__name__)
 
+CONFIRMATION = "confirmation"
+"""The total with the id of a payment that the buyer has to confirm with their bank."""
+
 
 @dataclass(slots=True)
 class LockedCard:
@@ -48,7 +51,7 @@ def enter_state(
     card = replace(card, state=state_name, is_open=state.is_open)
     if card_type.erases_payload and state.is_final:
         card = replace(card, payload={})
-    card = _with_files(card_type, card)
+    card = _with_files(card_type, _without_confirmation(card))
     changes, expires_at_ms = timers_between(card_type, before, card, tx.now_ms)
     for name, due_ms in changes.items():
         if due_ms is None:
@@ -56,6 +59,11 @@ def enter_state(
         else:
             tx.set_timer(card.id, name, due_ms)
     return replace(card, waits_for=people_of(card, state.turn), expires_at_ms=expires_at_ms)
+
+
+def _without_confirmation(card: Card) -> Card:
+    totals = {name: value for name, value in card.totals.items() if name != CONFIRMATION}
+    return replace(card, totals=totals)
 
 
 def _with_files(card_type: CardType, card: Card) -> Card:

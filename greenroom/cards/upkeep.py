@@ -76,6 +76,14 @@ FORGET_INPUTS = """
 update history_detail d set input = null from history h
 where h.subject = d.subject and h.seq = d.seq and h.actor = $1 and d.input is not null
 """
+PAYMENT_ACCOUNT = """
+select customer, payment_method, payee from payment_account where user_id = $1
+"""
+FORGET_PAYMENT_ACCOUNT = "delete from payment_account where user_id = $1"
+# Of payments that are final; one that is under way needs its references.
+FORGET_PARTIES = """
+update payment set party = null where account = $1 and party is not null and state <> 'queued'
+"""
 FORGET_CALENDAR = "delete from calendar_feed where user_id = $1"
 
 
@@ -92,7 +100,8 @@ class ContractUpkeep:
                 yield fault
 
     async def export(self, user_id: str) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-        """The person's bookings, as buyer or seller, and the cards that they have created."""
+        """The person's bookings, as buyer or seller, the cards that they have created, and how the
+        payment provider knows them."""
         async with snapshot(self._pool) as conn:
             after = ""
             while rows := await conn.fetch(BOOKINGS_OF, user_id, after, BATCH):
@@ -104,11 +113,15 @@ class ContractUpkeep:
                 for row in rows:
                     yield "cards", shadow_of(read_card(row)).card
                 after = rows[-1]["card_id"]
+            for row in await conn.fetch(PAYMENT_ACCOUNT, user_id):
+                yield "payment_accounts", dict(row)
 
     async def erase(self, user_id: str) -> int:
-        """Erase the person's free texts and their calendar address. Returns the number of changed
-        cards. Safe to repeat."""
+        """Erase the person's free texts, their calendar address and how the payment provider knows
+        them. Returns the number of changed cards. Safe to repeat."""
         await self._pool.execute(FORGET_CALENDAR, user_id)
+        await self._pool.execute(FORGET_PAYMENT_ACCOUNT, user_id)
+        await self._pool.execute(FORGET_PARTIES, user_id)
         await self._pool.execute(FORGET_INPUTS, user_id)
         after, count = "", 0
         while rows := await self._pool.fetch(sql.CARDS_MADE_BY, user_id, after, BATCH):

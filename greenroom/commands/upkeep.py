@@ -130,7 +130,10 @@ def export_user(args: argparse.Namespace, settings: Settings) -> int:
 class Document:
     """A JSON object that is written incrementally: single values, then lists, item by item."""
 
-    SECTIONS = ("threads", "messages", "earlier_versions", "blocks", "bookings", "cards", "files")
+    SECTIONS = (
+        *("threads", "messages", "earlier_versions", "blocks", "bookings", "cards"),
+        *("payment_accounts", "files"),
+    )
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out

@@ -163,6 +163,9 @@ class Limits:
     job_attempts: int = _inner(25, "Attempts after which background work counts as failed for good")
     jobs_at_once: int = _inner(10, "Most background jobs at a time, per process")
     provider_timeout_s: int = _inner(10, "Seconds that a call to the payment provider may take")
+    payment_confirmation_hours: int = _inner(
+        24, "Hours in which a payer can confirm a payment with their bank; then it has failed"
+    )
     upload_kept_hours: int = _inner(
         24, "Hours after which an upload that was not completed is removed"
     )

@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,8 @@ class HttpError(Exception):
 class Reply:
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in lower case."""
 
 
 async def send(
@@ -236,7 +238,8 @@ async def _exchange(
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=request.timeout_s),
         ) as answer:
-            return Reply(answer.status, await _read(answer, limit_bytes, cut=cut))
+            head = {name.lower(): value for name, value in answer.headers.items()}
+            return Reply(answer.status, await _read(answer, limit_bytes, cut=cut), head)
     except TimeoutError as error:
         raise HttpError(f"there was no answer within {request.timeout_s:g} s") from error
     except (aiohttp.ClientError, OSError) as error:

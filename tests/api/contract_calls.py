@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 
-from greenroom.bookings.money.provider import Outcome
+from greenroom.bookings.money.provider import Confirmation, Outcome
 from greenroom.bookings.money.settling import Settling
 from greenroom.bookings.money.webhook_signatures import HEADER, sign
+from greenroom.bookings.rest.stripe_webhook import HEADER as STRIPE_HEADER
 from greenroom.bootstrap_contract import payments_secret
 from tests.support.api import Json
 
@@ -150,6 +151,47 @@ def payment_event(scene: Scene) -> Request:
     return Request(json=event, headers={HEADER: signature})
 
 
+STRIPE_SECRET = "whsec_of_the_matrix"
+
+
+def stripe_event(scene: Scene) -> Request:
+    about = {"id": "pi_1", "status": "succeeded", "created": 1, "metadata": {}}
+    event = {"id": f"evt_of_stripe_{scene.ann.id}", "type": "payment_intent.succeeded"}
+    told = {**event, "data": {"object": about}}
+    body = httpx.Request("POST", "http://x", json=told).content
+    signature = sign(STRIPE_SECRET, body, at_s=scene.api.clock() // 1000)
+    return Request(json=told, headers={STRIPE_HEADER: signature})
+
+
+def of_bob(scene: Scene, **references: str) -> Request:
+    return Request({"user_id": scene.bob.id}, references or None)
+
+
+async def introduce_bob(scene: Scene) -> None:
+    path = f"/v1/users/{scene.bob.id}/payment-account"
+    assert (await scene.api.backend.put(path, {"payee": "acct_1"})).status_code == 200
+
+
+class _Bank:
+    """A provider whose payments are all to be confirmed."""
+
+    async def confirmation(self, _: str) -> Confirmation | None:
+        return Confirmation("secret", "pm_1")
+
+
+async def wait_for_ann(scene: Scene) -> None:
+    """Ann's bank wants her to confirm what she pays for a booking."""
+    await propose(scene)
+    path, pool = f"/v1/bookings/{scene.ids['booking_id']}/confirm", scene.pool
+    assert (await scene.api.backend.call("POST", path)).status_code == 200
+    scene.ids["payment_id"] = await pool.fetchval(
+        "update payment set state = 'queued', needs_payer = true where group_id = $1"
+        " returning payment_id",
+        scene.ids["booking_id"],
+    )
+    scene.api.rooms.contract.confirmations.provider = _Bank()
+
+
 async def promote(scene: Scene) -> None:
     path = f"/v1/threads/{scene.thread_id}/promote"
     await scene.api.backend.post(path, {"leg_id": "leg_other"})
@@ -211,6 +253,28 @@ CONTRACT: dict[str, Entry] = {
         elsewhere={"payment_id": MISSING["payment_id"]},
         prepare=fail_a_refund,
     ),
+    "put_payment_account": Entry(
+        lambda s: of_bob(s, customer="cus_1", payment_method="pm_1"),
+        wrong=lambda s: of_bob(s, customer="cus 1"),
+        code="INVALID_REQUEST",
+    ),
+    "get_payment_account": Entry(
+        of_bob,
+        wrong=lambda _: Request({"user_id": "nobody"}),
+        code="NOT_FOUND",
+        prepare=introduce_bob,
+    ),
+    "get_payment_confirmation": Entry(
+        lambda s: of(s, "payment_id"),
+        wrong=missing("payment_id"),
+        code="NOT_FOUND",
+        prepare=wait_for_ann,
+    ),
+    "list_disputes": Entry(
+        lambda _: Request(),
+        wrong=lambda _: Request(query={"state": "none"}),
+        code="INVALID_REQUEST",
+    ),
     "add_document": Entry(
         lambda s: of(s, "booking_id", json=a_document(s)),
         status=201,
@@ -260,6 +324,11 @@ CONTRACT: dict[str, Entry] = {
     "take_payment_event": Entry(
         payment_event,
         wrong=lambda s: replace(payment_event(s), headers={HEADER: "t=0,v1=00"}),
+        code="INVALID_REQUEST",
+    ),
+    "take_stripe_event": Entry(
+        stripe_event,
+        wrong=lambda s: replace(stripe_event(s), headers={STRIPE_HEADER: "t=0,v1=00"}),
         code="INVALID_REQUEST",
     ),
     "get_catalogue": Entry(

@@ -18,11 +18,12 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from greenroom.conversations.dynamodb.changes.change import Change
 from greenroom.conversations.dynamodb.store import DynamoConversations
 from greenroom.kernel.limits import Limits
+from greenroom.settings import Settings
 from tests.support import command
 from tests.support.api import Api, Client, Json
 
 from .backend_calls import BACKEND
-from .contract_calls import CONTRACT, promote
+from .contract_calls import CONTRACT, STRIPE_SECRET, promote
 from .file_calls import FILES
 from .matrix import MISSING, NOWHERE, Entry, Request, Scene, of_thread
 from .moments import watching
@@ -32,6 +33,7 @@ NOBODY = "msg_019e33c9ac00zzzzzzzzzzzzzz"
 WITHOUT_KEY = {
     *("simple_upload_file", "issue_ticket", "acknowledge", "renew_stream"),
     *("make_calendar", "take_payment_event", "complete_upload", "reveal_file"),
+    "take_stripe_event",
 }
 """POST calls that change nothing, only ever move forward, or are known by what they say, and so
 take no Idempotency-Key."""
@@ -45,7 +47,7 @@ before the messages, so that a status can be behind for one poll and is never ah
 one moment; whether the viewer may see its place is asked apart, where the place is kept. The files
 tab: cards and manifests are of one moment, and each file as it is when it is shown. The export of a
 thread: it may be long, so it is read page by page."""
-PASSES_OVER_UNKNOWN = {"take_payment_event"}
+PASSES_OVER_UNKNOWN = {"take_payment_event", "take_stripe_event"}
 MOST_PARTICIPANTS = 5
 
 
@@ -387,6 +389,11 @@ def calls(applies: Callable[[Operation, Entry], bool]) -> pytest.MarkDecorator:
 @pytest.fixture(scope="module")
 def limits(limits: Limits) -> Limits:
     return replace(limits, participants=MOST_PARTICIPANTS)
+
+
+@pytest.fixture(scope="module")
+def settings(settings: Settings) -> Settings:
+    return replace(settings, stripe_webhook_secret=STRIPE_SECRET)
 
 
 @pytest.fixture

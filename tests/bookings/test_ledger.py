@@ -155,7 +155,7 @@ async def test_the_database_refuses_a_refund_that_the_code_has_let_through(stage
     async def book_too_much(tx: ContractTransaction, group: Group, leg: Leg) -> None:
         payment = Payment(
             "pay_x", "x", "refund", "card", group.group_id, leg.leg_id, None, group.buyer, 1_001,
-            "EUR", charge["payment_id"], "succeeded", None, None, None, None, 0, 0,
+            "EUR", charge["payment_id"], "succeeded", None, None, None, None, False, 0, 0,
         )  # fmt: skip
         await ledger.book(tx, ledger.entries_of(payment, group))
 

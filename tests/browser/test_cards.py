@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Route, WebSocketRoute, expect
 
 from tools.demo import Demo
 from tools.webapp import REPOSITORY
@@ -350,6 +350,52 @@ async def test_a_lost_answer_is_tried_again_and_happens_once(two: Two) -> None:
     await two.both_see("Proposed time", "Accepted")
     history = await two.ann.card("Proposed time").history()
     assert history == ["Ben Moor accepted", "You made this"]
+
+
+async def test_a_buyer_whose_bank_wants_a_confirmation_is_told_and_the_page_can_confirm(
+    two: Two,
+) -> None:
+    """The sandbox asks for none, so whatever tells of the card says so on its way to the buyer."""
+    card, page = two.ann.card("Expense"), two.ann.page
+
+    def add_confirmation(text: str) -> str:
+        return re.sub(r'"totals":{(?=")', '"totals":{"confirmation":"pay_1",', text)
+
+    async def change_answer(route: Route) -> None:
+        answer = await route.fetch()
+        await route.fulfill(response=answer, body=add_confirmation(await answer.text()))
+
+    def change_events(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda said: socket.send(add_confirmation(str(said))))
+
+    async def confirm(route: Route) -> None:
+        found = {"payment_id": "pay_1", "provider": "stripe", "client_secret": "a secret"}
+        await route.fulfill(json={"confirmation": {**found, "payment_method": "pm_1", "url": None}})
+
+    await page.route(ACTING, change_answer)
+    await page.route("**/v1/payments/pay_1/confirmation", confirm)
+    await page.route_web_socket(re.compile("/v1/ws"), change_events)
+    await page.reload()
+    form = await two.ben.begin("Claim an expense")
+    await form.fill("Amount", "14.00")
+    await form.fill("Paid to", "The bridge")
+    await form.send()
+    two.bank.keep_next_charge_waiting()
+    await card.press_surely("Accept and pay", "Pay £14.00")
+    await card.is_in("Being charged")
+    await card.says("Your bank wants you to confirm this payment.")
+    button = card.place.get_by_role("button", name="Confirm with your bank")
+    await button.click()
+    await card.says("Please confirm it where you manage your payments on this site.")
+    await page.evaluate(
+        "window.told = new Promise((told) => addEventListener('greenroom-confirm-payment',"
+        " (event) => { event.preventDefault(); told(event.detail); })); null"
+    )
+    await button.click()
+    detail = await page.evaluate("window.told")
+    assert detail == {"paymentId": "pay_1", "clientSecret": "a secret", "paymentMethod": "pm_1"}
+    two.bank.decide()
 
 
 async def test_a_charge_that_failed_is_shown_and_can_be_tried_again(two: Two) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import asyncpg
 import pytest
 
-from greenroom.bookings.model import LegState
+from greenroom.bookings.disputes import DisputeReport, DisputeState, LateEvent
+from greenroom.bookings.model import LegState, Payment
+from greenroom.bookings.sql import read_payment
 from greenroom.bootstrap import Rooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.files.store import OperatorAct, Processed
@@ -100,6 +102,31 @@ class Run:
         await stage.run_payments()
         stage.bank.refuses = set()
 
+    async def bank(self) -> None:
+        """What a payment provider tells: a buyer to be asked, disputes, money that came back."""
+        stage, contract = self.stage, self.stage.rooms.contract
+        project = await stage.project()
+        [paid] = await self._payments(project.group.group_id)
+        await stage.pool.execute(
+            "update payment set provider_id = 'pi_1' where payment_id = $1", paid.payment_id
+        )
+        endings: tuple[DisputeState, ...] = ("won", "lost")
+        for ending in endings:
+            report = DisputeReport(f"dp_{ending}", "pi_1", "fraudulent", 100, "EUR", ending)
+            assert await contract.disputes.take(report)
+        late: tuple[LateEvent, ...] = ("refund.returned", "payout.reversed", "deposit.expired")
+        for event in late:
+            await contract.disputes.note_late(paid, event)
+        asked = await stage.propose(project.buyer, stage.leg(project.seller, in_hours=300))
+        await stage.bookings.confirm(asked.group_id)
+        [waiting] = await self._payments(asked.group_id)
+        assert await contract.settling.wait_for_payer(waiting.payment_id)
+        await stage.run_payments()
+
+    async def _payments(self, group_id: str) -> list[Payment]:
+        rows = await self.stage.pool.fetch("select * from payment where group_id = $1", group_id)
+        return [read_payment(row) for row in rows]
+
     async def failures(self) -> None:
         stage = self.stage
         stage.bank.refuses = {"charge"}
@@ -162,6 +189,7 @@ async def test_every_event_happens_and_is_as_the_catalogue_says(run: Run, rooms:
     await run.next_booking()
     await run.work()
     await run.disputes()
+    await run.bank()
     await run.failures()
     await run.documents()
     await run.files()

@@ -70,6 +70,9 @@ class PlainSettling:
             self.happened.set()
         return bool(news)
 
+    async def wait_for_payer(self, payment_id: str) -> bool:
+        raise AssertionError(f"{payment_id} waits for nobody")
+
 
 def transactions_on(
     pool: asyncpg.Pool, clock: Clock, wake_collector: Callable[[], None] = lambda: None

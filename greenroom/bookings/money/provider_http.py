@@ -12,7 +12,6 @@ A bridge to a payment company answers the same call and posts the same webhooks.
 
 import logging
 import ssl
-from dataclasses import asdict
 
 import msgspec
 
@@ -21,6 +20,7 @@ from greenroom.platform.http_client import HttpError, Reply, send
 
 TIMEOUT_S = 20.0
 ANSWER_BYTES = 64 * 1024
+SENT_FIELDS = ("operation", "account", "amount_cents", "currency", "source", "reference")
 REFUSED = "provider_refused"
 
 # Refusals that say nothing about the operation: our key is wrong or not let in, the same key is
@@ -52,8 +52,7 @@ class HttpPayments:
         self._trusted = trusted
 
     async def carry_out(self, operation: Operation) -> Outcome:
-        asked = asdict(operation)
-        del asked["key"]
+        asked = {name: getattr(operation, name) for name in SENT_FIELDS}
         try:
             reply = await send(
                 "POST",

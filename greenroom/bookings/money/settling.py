@@ -23,9 +23,10 @@ locked; the payment is final."""
 
 KEEP_OUTCOME = """
 update payment set state = $2, provider_id = coalesce($3, provider_id), failure_code = $4,
-    updated_at = $5
+    updated_at = $5, needs_payer = false
 where payment_id = $1
 """
+WAIT_FOR_PAYER = "update payment set needs_payer = true, updated_at = $2 where payment_id = $1"
 DEPOSIT_HELD = "update deposit set state = $2, updated_at = $3 where payment_id = $1"
 DEPOSIT_CAPTURED = """
 update deposit set captured_cents = captured_cents + $2, updated_at = $3,
@@ -61,9 +62,40 @@ class Settling:
     def __init__(self, transactions: ContractTransactions) -> None:
         self._transactions = transactions
         self._listeners: dict[str, Listener] = {}
+        self._waiting_listeners: dict[str, Listener] = {}
 
-    def register(self, purpose: str, listener: Listener) -> None:
+    def register(
+        self, purpose: str, listener: Listener, *, on_waiting: Listener | None = None
+    ) -> None:
+        """`on_waiting` is called for a payment that the payer has to confirm with their bank."""
         self._listeners[purpose] = listener
+        if on_waiting is not None:
+            self._waiting_listeners[purpose] = on_waiting
+
+    async def wait_for_payer(self, payment_id: str) -> bool:
+        """Mark the payment, and tell the booking or card that waits for it; False if the payment is
+        marked or final already."""
+
+        async def work(tx: ContractTransaction) -> bool:
+            return await self._wait_for_payer(tx, payment_id)
+
+        return bool(await self._transactions.run(work))
+
+    async def _wait_for_payer(self, tx: ContractTransaction, payment_id: str) -> bool:
+        [found] = await tx.conn.fetch(sql.PAYMENT, payment_id)
+        group = await lock_for_money(tx, found["group_id"])
+        [row] = await tx.conn.fetch(sql.LOCK_PAYMENT, payment_id)
+        payment = sql.read_payment(row)
+        if payment.state != "queued" or payment.needs_payer:
+            return False
+        await tx.conn.execute(WAIT_FOR_PAYER, payment_id, tx.now_ms)
+        payment = replace(payment, needs_payer=True, updated_at_ms=tx.now_ms)
+        tx.emit(_event("payment.intent.requires_action", group, payment))
+        listener = self._waiting_listeners.get(payment.purpose)
+        if listener is not None:
+            await listener(tx, payment)
+        await tx.tell_booking_changed(group.thread_id)
+        return True
 
     async def settle(self, payment_id: str, outcome: Outcome) -> bool:
         """Apply the outcome; False if it is pending or the payment is already final. A final
@@ -133,6 +165,7 @@ async def _keep(tx: ContractTransaction, payment: Payment, outcome: Outcome) -> 
         state="succeeded" if outcome.status == "succeeded" else "failed",
         provider_id=outcome.provider_id or payment.provider_id,
         failure_code=failure_code,
+        needs_payer=False,
         updated_at_ms=tx.now_ms,
     )
 
@@ -178,19 +211,21 @@ def _payout_after(before: Payout, outcome: PaymentState) -> Payout:
 
 def _emit(tx: ContractTransaction, group: Group, payment: Payment) -> None:
     succeeded, failed = _EVENTS[payment.operation]
+    tx.emit(_event(succeeded if payment.state == "succeeded" else failed, group, payment))
+
+
+def _event(event: str, group: Group, payment: Payment) -> NewEvent:
     data = {"payment_id": payment.payment_id, "operation": payment.operation}
     if payment.failure_code is not None:
         data["failure_code"] = payment.failure_code
-    tx.emit(
-        NewEvent(
-            succeeded if payment.state == "succeeded" else failed,
-            thread_id=group.thread_id,
-            group_id=group.group_id,
-            leg_id=payment.leg_id,
-            card_id=payment.card_id,
-            money=Money(payment.amount_cents, payment.currency),
-            data=data,
-        )
+    return NewEvent(
+        event,
+        thread_id=group.thread_id,
+        group_id=group.group_id,
+        leg_id=payment.leg_id,
+        card_id=payment.card_id,
+        money=Money(payment.amount_cents, payment.currency),
+        data=data,
     )
 
 

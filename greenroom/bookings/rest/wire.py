@@ -125,6 +125,8 @@ class BookingView(Struct, frozen=True):
     total: MoneyView
     sums: SumsView
     failure_code: str | None
+    confirmation: str | None
+    """The payment that the buyer has to confirm with their bank; only while `confirming`."""
     cancellation_policy: list[TierView]
     legs: list[LegView]
     created_at: str
@@ -291,6 +293,7 @@ def booking_view(booking: Booking, now_ms: int) -> BookingView:
             add_up(_sums_of(booking, leg) for leg in group.legs), booking.group.currency
         ),
         failure_code=group.failure_code,
+        confirmation=booking.confirmation,
         cancellation_policy=[
             TierView(tier.notice_hours, tier.refund_percent) for tier in group.policy
         ],

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-import httpx
 
-from greenroom.bookings.sandbox.provider import Sandbox
 from greenroom.kernel.clock import rfc3339
 from tests.support.api import Api, Person
+
+from .providers import Provider
 
 if TYPE_CHECKING:
     from greenroom.settings import Settings
 
 Json = dict[str, Any]
 
-SECRET = "a secret between us and the provider"
 HOUR_MS = 3_600_000
 
 # What jobs were doing whose worker is gone is taken up when it has been silent for a while.
@@ -72,15 +71,20 @@ class Charging:
         self,
         api: Api,
         pool: asyncpg.Pool,
-        sandbox: Sandbox,
+        provider: Provider,
         settings: Settings,
         database_url: str,
     ) -> None:
         self.api = api
         self.pool = pool
-        self.sandbox = sandbox
+        self.provider = provider
         self.settings = settings
         self.database_url = database_url
+        self._introduced: set[str] = set()
+
+    def many(self, count: int) -> int:
+        """As often as that, or less with a provider for which only the calls of it differ."""
+        return count if self.provider.is_first else max(count // 5, 2)
 
     # Deals.
 
@@ -94,6 +98,9 @@ class Charging:
     ) -> Deal:
         """By two people whom nobody has met before, unless they are given."""
         buyer, seller = between or await self.api.people("ann", "bob", verified=True)
+        for user_id in {buyer.id, seller.id} - self._introduced:
+            await self.provider.introduce(self.api, user_id)
+            self._introduced.add(user_id)
         start_ms = self.api.clock() + int(in_hours * HOUR_MS)
         leg = {
             "seller": seller.id,
@@ -166,24 +173,15 @@ class Charging:
 
     # The provider.
 
-    async def steer(self, path: str, body: Json | None = None) -> Json:
-        method = "GET" if body is None else "POST"
-        async with httpx.AsyncClient(base_url=self.sandbox.url) as http:
-            headers = {"authorization": f"Bearer {SECRET}"}
-            answer = await http.request(method, f"/sandbox/{path}", json=body, headers=headers)
-        assert answer.status_code == 200, answer.text
-        found: Json = answer.json()
-        return found
-
     async def script(self, *steps: Json) -> None:
-        await self.steer("script", {"steps": list(steps)})
+        await self.provider.script(*steps)
 
     async def moved(self, deal: Deal) -> list[tuple[str, int]]:
         """What the provider has ever done for the two, of what moves money."""
         return [
-            (each["operation"], each["amount_cents"])
-            for each in (await self.steer("operations"))["operations"]
-            if each["moved"] and each["account"] in deal.accounts
+            (operation, cents)
+            for operation, account, cents in await self.provider.moved()
+            if account in deal.accounts
         ]
 
     # What must be so.

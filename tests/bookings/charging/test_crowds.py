@@ -27,9 +27,10 @@ async def test_of_two_hundred_bookings_of_one_slot_one_is_confirmed_and_charged(
     charging: Charging,
 ) -> None:
     ann, bob = await charging.api.people("ann", "bob", verified=True)
+    racers = charging.many(RACERS)
     deals = [
-        await charging.propose(between=(ann, bob), in_hours=720 + 1.9 * number / RACERS)
-        for number in range(RACERS)
+        await charging.propose(between=(ann, bob), in_hours=720 + 1.9 * number / racers)
+        for number in range(racers)
     ]
     backend = charging.api.backend
     answers = await asyncio.gather(
@@ -38,7 +39,7 @@ async def test_of_two_hundred_bookings_of_one_slot_one_is_confirmed_and_charged(
             for deal in deals
         )
     )
-    assert Counter(map(outcome, answers)) == {"done": 1, "409 ACTION_CONFLICT": RACERS - 1}
+    assert Counter(map(outcome, answers)) == {"done": 1, "409 ACTION_CONFLICT": racers - 1}
     [place] = [number for number, each in enumerate(answers) if each.status_code == 200]
     winner, losers = deals[place], deals[:place] + deals[place + 1 :]
     await charging.rest()
@@ -66,16 +67,16 @@ async def test_of_two_hundred_bookings_of_one_slot_one_is_confirmed_and_charged(
 async def test_of_a_hundred_acceptances_at_once_one_counts_and_the_others_see_the_card(
     charging: Charging,
 ) -> None:
-    deal = await charging.confirmed()
+    deal, clicks = await charging.confirmed(), charging.many(CLICKS)
     card = await charging.extras(deal)
     path = f"/v1/cards/{card['id']}/accept"
     answers = await asyncio.gather(
         *(
             deal.buyer.post(path, {"version": 1}, key=f"{deal.key}-{number}")
-            for number in range(CLICKS)
+            for number in range(clicks)
         )
     )
-    assert Counter(map(outcome, answers)) == {"done": 1, "409 ACTION_STALE_VERSION": CLICKS - 1}
+    assert Counter(map(outcome, answers)) == {"done": 1, "409 ACTION_STALE_VERSION": clicks - 1}
     shown: list[Json] = [each.json()["card"] for each in answers]
     assert {each["id"] for each in shown} == {card["id"]}
     assert all(each["version"] >= 2 for each in shown)
@@ -87,13 +88,13 @@ async def test_of_a_hundred_acceptances_at_once_one_counts_and_the_others_see_th
 async def test_a_hundred_repeats_of_one_acceptance_at_once_get_one_answer(
     charging: Charging,
 ) -> None:
-    deal = await charging.confirmed()
+    deal, clicks = await charging.confirmed(), charging.many(CLICKS)
     card = await charging.extras(deal)
     path = f"/v1/cards/{card['id']}/accept"
     answers = await asyncio.gather(
-        *(deal.buyer.post(path, {"version": 1}, key=deal.key) for _ in range(CLICKS))
+        *(deal.buyer.post(path, {"version": 1}, key=deal.key) for _ in range(clicks))
     )
-    assert Counter(map(outcome, answers)) == {"done": CLICKS}
+    assert Counter(map(outcome, answers)) == {"done": clicks}
     assert len({each.text for each in answers}) == 1
     await charging.rest()
     await charging.check_money(deal, ("charge", 30_000), ("charge", 4_500))

@@ -13,8 +13,6 @@ import greenroom
 SOURCE = Path(greenroom.__file__).parent
 ASKS = {"fetch", "fetchrow", "fetchval", "cursor"}
 WITHOUT = {
-    # It asks for what was committed before it, one thing after the other.
-    "bookings/money/running.py": {"take"},
     # A look at the epoch, and then a change.
     "conversations/postgres/feeds.py": {"_acknowledge"},
     # One of two changes.

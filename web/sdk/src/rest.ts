@@ -23,6 +23,7 @@ import type {
   MessagesPage,
   MessagesQuery,
   NewManifest,
+  PaymentConfirmation,
   NewMessage,
   NewThread,
   PageQuery,
@@ -171,6 +172,12 @@ export class Rest {
       merger.card(answer.card);
       return answer.card;
     });
+  }
+
+  /** What the payer's page needs to confirm a payment with their bank; only for the payer. */
+  async paymentConfirmation(paymentId: string): Promise<PaymentConfirmation> {
+    const path = `/v1/payments/${encodeURIComponent(paymentId)}/confirmation`;
+    return (await this.#http.call<{ confirmation: PaymentConfirmation }>('GET', path)).confirmation;
   }
 
   async manifest(manifestId: string): Promise<Manifest> {

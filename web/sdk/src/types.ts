@@ -71,6 +71,7 @@ export type CardTimer = Schemas['TimerView'];
 export type Catalogue = Schemas['CatalogueView'];
 
 export type Booking = Schemas['BookingView'];
+export type PaymentConfirmation = Schemas['ConfirmationView'];
 export type Leg = Schemas['LegView'];
 export type Deposit = Schemas['DepositView'];
 /** What the buyer would get back by cancelling now. */

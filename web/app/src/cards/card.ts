@@ -23,6 +23,7 @@ import { documents, loadFiles, loadHistory, loadPlace } from './loaders.ts';
 import { drawFacts, drawLink, type Drawing, placeOf } from './facts.ts';
 import type { Point } from './geography.ts';
 import { iconOf, toneIcon } from './card_icons.ts';
+import './confirm_payment.ts';
 import { cardLook, chip } from './style.ts';
 
 const SECOND_MS = 1_000;
@@ -98,7 +99,8 @@ export class GreenroomCard extends CardActions {
             ${icon('history')}
           </button>
         </div>
-        ${this.#facts(shown)} ${this.#standing(shown)} ${this.#notices()} ${this.#doing(shown)}
+        ${this.#facts(shown)} ${this.#standing(shown)} ${this.#confirmation(shown)}
+        ${this.#notices()} ${this.#doing(shown)}
       </section>
       ${this.#form(shown)}
       ${
@@ -172,7 +174,7 @@ export class GreenroomCard extends CardActions {
 
   #standing(card: Card): TemplateResult {
     const tone = toneOf(card, this.types, this.userId);
-    const isBusy = isSettling(card, this.types);
+    const isBusy = isSettling(card, this.types) && !('confirmation' in card.totals);
     const sign = toneIcon(tone);
     const label = stateLabel(card, this.types);
     return html`<div class="standing" aria-busy=${isBusy}>
@@ -184,6 +186,16 @@ export class GreenroomCard extends CardActions {
         >${isBusy ? this.words.cards.settlingHint : this.#awaited(card)}</span
       >
     </div>`;
+  }
+
+  /** The bank of the one who pays wants to be asked. */
+  #confirmation(card: Card): TemplateResult | typeof nothing {
+    const paymentId = card.totals['confirmation'];
+    if (typeof paymentId !== 'string') return nothing;
+    return html`<greenroom-confirm-payment
+      .paymentId=${paymentId}
+      ?own=${card.buyer === this.userId}
+    ></greenroom-confirm-payment>`;
   }
 
   /** Who is awaited, and how long. */

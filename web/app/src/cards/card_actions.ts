@@ -92,7 +92,7 @@ export abstract class CardActions extends CardElement {
     if (shown && (shown.id !== before?.id || shown.version !== before.version)) {
       this.#recallChoice(shown);
     }
-    if (!shown || !before || shown.id !== before.id || shown.version === before.version) return;
+    if (!shown || shown.id !== before?.id || shown.version === before.version) return;
     if (this.asking && this.busy === null && this.shadowRoot?.activeElement) {
       void this.#focus('section');
     }
@@ -171,10 +171,10 @@ export abstract class CardActions extends CardElement {
   }
 
   #recallChoice(card: Card): void {
-    const gallery = card.payload['gallery'];
+    const gallery: unknown = card.payload['gallery'];
     if (!Array.isArray(gallery)) return;
     const kept = draftOf(this.userId, choiceKey(card)).split(' ');
-    this.chosen = gallery.filter((id) => kept.includes(id));
+    this.chosen = gallery.filter((id: unknown): id is string => kept.includes(id as string));
   }
 
   protected inputOf(action: CardAction): object {
@@ -280,7 +280,8 @@ export abstract class CardActions extends CardElement {
 
 /** Each round is chosen from anew. */
 function choiceKey({ id, totals }: Card): string {
-  return `${id}.${String(totals['round'] ?? 1)}`;
+  const { round } = totals;
+  return `${id}.${typeof round === 'number' ? round : 1}`;
 }
 
 /** Whether an action takes a choice among the pictures of its card, and nothing else. */

@@ -40,7 +40,7 @@ const KNOWN_TOTALS = new Set([
   'payout',
   ...['currency', 'total_cents', 'amount_cents', 'items', 'quote', 'old_range', 'latest_start'],
   ...['option', 'round', 'started_at', 'stopped_at', 'from_deposit_cents', 'failure_code'],
-  ...['title', 'sha256', 'signers', 'files', 'selections', 'file_notes'],
+  ...['confirmation', 'title', 'sha256', 'signers', 'files', 'selections', 'file_notes'],
 ]);
 const REFERENCES = new Set([
   ...['leg_id', 'document_id', 'manifest_id', 'receipt_file_id'],
@@ -338,7 +338,7 @@ function drawEnd(drawing: Drawing): Drawn {
   ].filter((line) => line !== '');
   if (lines.length === 0 && typeof failure !== 'string') return nothing;
   return html`${lines.map((line) => html`<p class="quiet small">${line}</p>`)}
-  ${typeof failure === 'string' ? html`<p class="problem">${words.failure(failure)}</p>` : nothing}`;
+  ${typeof failure === 'string' ? html`<p class="problem">${words.failures[failure] ?? words.failure(failure)}</p>` : nothing}`;
 }
 
 function isRange(value: unknown): value is Range & Values {

@@ -4,6 +4,7 @@ import type { Booking, Leg, Panel, PanelTimer } from '@greenroom/sdk';
 import { html, nothing, type TemplateResult } from 'lit';
 
 import { sumsInShort, sumsToShow } from '../cards/booking_sums.ts';
+import '../cards/confirm_payment.ts';
 import { untilOf, whenOf } from '../i18n/when.ts';
 import { icon } from '../look/icons.ts';
 import { nextOfLeg, type Notice, type Tier, tiersOf } from './facts.ts';
@@ -21,11 +22,20 @@ const IN_CALENDAR: ReadonlySet<Leg['state']> = new Set(['confirmed', 'in_progres
 
 export function bookingTab(view: View, panel: Panel, booking: Booking): TemplateResult {
   const facts = (leg: Leg): TemplateResult => legFacts(view, panel, booking, leg);
-  return html`${total(view, booking)}
+  return html`${confirmation(view, booking)}${total(view, booking)}
     <ul class="legs">
       ${booking.legs.map((leg) => html`<li class="box">${facts(leg)}</li>`)}
     </ul>
     ${policy(view, booking)} ${earlier(view, panel.earlier)}`;
+}
+
+/** The buyer's bank wants to be asked before the booking is confirmed. */
+function confirmation(view: View, booking: Booking): Drawn {
+  if (!booking.confirmation) return nothing;
+  return html`<greenroom-confirm-payment
+    .paymentId=${booking.confirmation}
+    ?own=${booking.buyer === view.userId}
+  ></greenroom-confirm-payment>`;
 }
 
 /** One leg says it all by itself. */

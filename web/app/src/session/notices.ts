@@ -31,6 +31,12 @@ export function noticeText(notice: SystemNotice, thread: Thread | null, session:
       return notices.confirmed(priceIn(params, session));
     case 'booking.payment_failed':
       return notices.paymentFailed(priceIn(params, session));
+    case 'booking.payment_disputed':
+      return notices.paymentDisputed;
+    case 'booking.payment_dispute_won':
+      return notices.paymentDisputeWon;
+    case 'booking.payment_dispute_lost':
+      return notices.paymentDisputeLost;
     case 'booking.dispute_ended':
       return notices.disputeEnded;
     case 'booking.cancelled':

@@ -98,10 +98,23 @@ export const cards = {
   filesCount: (count: number) => `${count} ${form(count, { one: 'Datei', other: 'Dateien' })}`,
   showFiles: 'Dateien zeigen',
   round: (round: number) => `Runde ${round}`,
-  failure: (code: string) =>
-    code === 'card_declined'
-      ? 'Die Bank hat die Zahlung abgelehnt.'
-      : `Die Zahlung ist fehlgeschlagen (${code.replaceAll('_', ' ')}).`,
+  failure: (code: string) => `Die Zahlung ist fehlgeschlagen (${code.replaceAll('_', ' ')}).`,
+  bankAsks: 'Ihre Bank möchte, dass Sie diese Zahlung bestätigen.',
+  bankAsksHint: 'Vorher wird nichts abgebucht.',
+  bankAsksBuyer: 'Die Bank des Käufers möchte, dass er diese Zahlung bestätigt.',
+  confirmWithBank: 'Bei Ihrer Bank bestätigen',
+  confirmOnSite: 'Bitte bestätigen Sie sie dort, wo Sie auf dieser Seite Ihre Zahlungen verwalten.',
+  failures: {
+    card_declined: 'Die Bank hat die Zahlung abgelehnt.',
+    insufficient_funds: 'Das Konto ist nicht gedeckt.',
+    expired_card: 'Die Karte ist abgelaufen.',
+    incorrect_cvc: 'Die Prüfnummer der Karte ist falsch.',
+    incorrect_number: 'Die Nummer der Karte ist falsch.',
+    card_velocity_exceeded: 'Das Limit der Karte ist erreicht.',
+    authentication_failed: 'Die Zahlung wurde bei der Bank nicht bestätigt.',
+    confirmation_expired: 'Die Zahlung wurde bei der Bank nicht rechtzeitig bestätigt.',
+    no_payment_method: 'Es ist kein Zahlungsmittel hinterlegt. Fügen Sie eines hinzu.',
+  } as Record<string, string>,
   youPay: 'Das zahlen Sie',
   yes: 'Ja',
   no: 'Nein',

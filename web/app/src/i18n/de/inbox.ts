@@ -73,6 +73,9 @@ const notices = {
   youWereRemoved: 'Sie wurden aus der Unterhaltung entfernt',
   promoted: 'Diese Unterhaltung ist jetzt eine Buchung',
   nextBooking: 'Hier wurde eine neue Buchung vorgeschlagen',
+  paymentDisputed: 'Der Käufer beanstandet eine Zahlung bei seiner Bank. Auszahlungen warten.',
+  paymentDisputeWon: 'Die Beanstandung bei der Bank ist beendet: die Zahlung gilt',
+  paymentDisputeLost: 'Die Beanstandung bei der Bank ist beendet: die Zahlung wurde zurückgeholt',
   disputeEnded: 'Der Streitfall ist beendet: die Arbeit gilt als abgenommen',
   proposed: (what: string) => `Buchung vorgeschlagen: ${what}`,
   confirmed: (price: string | null) =>

@@ -95,10 +95,23 @@ export const cards = {
   filesCount: (count: number) => `${count} ${form(count, { one: 'file', other: 'files' })}`,
   showFiles: 'Show the files',
   round: (round: number) => `Round ${round}`,
-  failure: (code: string) =>
-    code === 'card_declined'
-      ? 'The bank declined the payment.'
-      : `The payment failed (${code.replaceAll('_', ' ')}).`,
+  failure: (code: string) => `The payment failed (${code.replaceAll('_', ' ')}).`,
+  bankAsks: 'Your bank wants you to confirm this payment.',
+  bankAsksHint: 'Nothing is charged before that.',
+  bankAsksBuyer: 'The buyer’s bank wants them to confirm this payment.',
+  confirmWithBank: 'Confirm with your bank',
+  confirmOnSite: 'Please confirm it where you manage your payments on this site.',
+  failures: {
+    card_declined: 'The bank declined the payment.',
+    insufficient_funds: 'There is not enough money on the account.',
+    expired_card: 'The card has expired.',
+    incorrect_cvc: 'The security code of the card is wrong.',
+    incorrect_number: 'The number of the card is wrong.',
+    card_velocity_exceeded: 'The card has reached its limit.',
+    authentication_failed: 'The payment was not confirmed with the bank.',
+    confirmation_expired: 'The payment was not confirmed with the bank in time.',
+    no_payment_method: 'There is no way to pay on file. Add one, then try again.',
+  } as Record<string, string>,
   youPay: 'You pay this',
   yes: 'Yes',
   no: 'No',

@@ -74,6 +74,9 @@ const notices = {
   youWereRemoved: 'You were removed from the conversation',
   promoted: 'This conversation is now a booking',
   nextBooking: 'A new booking was proposed here',
+  paymentDisputed: 'The buyer disputes a payment with their bank. Payouts wait.',
+  paymentDisputeWon: 'The dispute with the bank has ended: the payment stands',
+  paymentDisputeLost: 'The dispute with the bank has ended: the payment was taken back',
   disputeEnded: 'The dispute has ended: the work counts as accepted',
   proposed: (what: string) => `Booking proposed: ${what}`,
   confirmed: (price: string | null) =>
