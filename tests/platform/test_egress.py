@@ -88,7 +88,9 @@ def test_exceptions_are_addresses_networks_and_hosts_with_a_port() -> None:
         egress.check_url(URL("https://127.0.0.2/"))
 
 
-@pytest.mark.parametrize("text", ["10.0.0.1/8", "shop.example", "a b:1", "host:0", "host:70000", "127.1:80"])
+@pytest.mark.parametrize(
+    "text", ["10.0.0.1/8", "shop.example", "a b:1", "host:0", "host:70000", "127.1:80"]
+)
 def test_an_exception_that_is_none_is_named(text: str) -> None:
     with pytest.raises(ValueError, match=text):
         parse_egress(text)

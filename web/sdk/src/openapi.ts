@@ -236,14 +236,14 @@ export interface components {
          * @description Who may write to you first. A later version adds choices.
          */
         ContactPreferences: Record<string, unknown>;
-        /**
-         * DeliveryView
-         * @description A `deliverable` card that shows a manifest.
-         */
-        DeliveryView: {
-            card_id: string;
-            message_id: string | null;
-            state: string;
+        /** DeliveryList */
+        DeliveryList: {
+            items: components["schemas"]["greenroom.webhooks.rest.DeliveryView"][];
+            next_cursor: string | null;
+        };
+        /** DeliveryOnly */
+        DeliveryOnly: {
+            delivery: components["schemas"]["greenroom.webhooks.rest.DeliveryView"];
         };
         /** DepositView */
         DepositView: {
@@ -492,7 +492,7 @@ export interface components {
          * @description A manifest, and the cards that deliver it, the newest first.
          */
         FinalsView: {
-            cards: components["schemas"]["DeliveryView"][];
+            cards: components["schemas"]["greenroom.panel.wire.DeliveryView"][];
             manifest: components["schemas"]["ManifestView"];
         };
         /**
@@ -504,6 +504,37 @@ export interface components {
             body: string;
             /** @description Your own id for this send, at most `client_id_characters` of `GET /v1/limits`; a repeat returns the first. */
             client_id: string;
+        };
+        /**
+         * DeliveryView
+         * @description A `deliverable` card that shows a manifest.
+         */
+        "greenroom.panel.wire.DeliveryView": {
+            card_id: string;
+            message_id: string | null;
+            state: string;
+        };
+        /**
+         * DeliveryView
+         * @description `status`, `duration_ms`, `error` and `excerpt` are of the last attempt; `excerpt` is the
+         *         beginning of an answer that was no success. `next_attempt_at` is null before the first attempt,
+         *         also while an earlier event of the same thread is tried, and after the last.
+         */
+        "greenroom.webhooks.rest.DeliveryView": {
+            attempts: number;
+            duration_ms: number | null;
+            error: string | null;
+            event_id: string;
+            excerpt: string | null;
+            id: string;
+            last_attempt_at: string | null;
+            next_attempt_at: string | null;
+            queued_at: string;
+            /** @enum {unknown} */
+            state: "delivered" | "failed" | "waiting";
+            status: number | null;
+            thread_id: string | null;
+            type: string;
         };
         /** Health */
         Health: {
@@ -973,6 +1004,19 @@ export interface components {
             watermark?: string | null;
         };
         /**
+         * NewWebhook
+         * @description `events`: names of events, or `["*"]` for all. `include_content`: whether the texts that
+         *         people wrote are part of the data.
+         */
+        NewWebhook: {
+            /** @default  */
+            description: string;
+            events: string[];
+            /** @default false */
+            include_content: boolean;
+            url: string;
+        };
+        /**
          * NotifyPreferences
          * @description What you are notified of. A later version adds choices.
          */
@@ -1225,6 +1269,30 @@ export interface components {
             mime: string;
             url: string;
             width?: number | null;
+        };
+        /** ReplayOnly */
+        ReplayOnly: {
+            replay: components["schemas"]["ReplayView"];
+        };
+        /**
+         * ReplayRequest
+         * @description One of: `event_id`; `since`; `from` and `to`. Times are when the event was logged, soon after
+         *         it happened.
+         */
+        ReplayRequest: {
+            event_id?: string | null;
+            from?: string | null;
+            since?: string | null;
+            to?: string | null;
+        };
+        /**
+         * ReplayView
+         * @description `events`: how many are posted again. `next_since` is the `since` or `from` of the next call
+         *         when there were more than one call takes.
+         */
+        ReplayView: {
+            events: number;
+            next_since: string | null;
         };
         /** SamplePeople */
         SamplePeople: {
@@ -1585,6 +1653,46 @@ export interface components {
             updated_at: string;
             user_id: string;
             verified: boolean;
+        };
+        /**
+         * WebhookEdit
+         * @description A field that is left out keeps its value.
+         */
+        WebhookEdit: {
+            description?: string;
+            enabled?: boolean;
+            events?: string[];
+            include_content?: boolean;
+            url?: string;
+        };
+        /** WebhookList */
+        WebhookList: {
+            items: components["schemas"]["WebhookView"][];
+        };
+        /** WebhookOnly */
+        WebhookOnly: {
+            webhook: components["schemas"]["WebhookView"];
+        };
+        /**
+         * WebhookView
+         * @description `secret` is in the answers of the calls that make it, and null everywhere else.
+         *         `previous_secret_until`: until then each delivery has a signature of the secret before, too.
+         *         `failing_since`: no delivery has succeeded since.
+         */
+        WebhookView: {
+            created_at: string;
+            description: string;
+            disabled_at: string | null;
+            disabled_reason: ("failing" | "gone" | "manual") | null;
+            enabled: boolean;
+            events: string[];
+            failing_since: string | null;
+            id: string;
+            include_content: boolean;
+            previous_secret_until: string | null;
+            secret: string | null;
+            secret_version: number;
+            url: string;
         };
     };
     responses: never;
