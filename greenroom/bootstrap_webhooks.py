@@ -48,7 +48,7 @@ class WebhookRooms:
     ) -> None:
         limits = settings.limits
         sealer = webhook_sealer(settings)
-        self._client = HttpClient(egress=settings.egress, connections=limits.webhook_posts)
+        self._client = HttpClient(egress=settings.egress_allow, connections=limits.webhook_posts)
         sender = Sender(
             *(delivery_pool, data, self._client, sealer),
             clock=clock,
@@ -58,7 +58,7 @@ class WebhookRooms:
         dispatcher = Dispatcher(delivery_pool, clock=clock, limits=limits)
         self.runner = WebhookRunner(events, dispatcher, sender, bus)
         self.webhooks = Webhooks(
-            *(pool, events, sealer, settings.egress),
+            *(pool, events, sealer, settings.egress_allow),
             clock=clock,
             randomness=randomness,
             limits=limits,

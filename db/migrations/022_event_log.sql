@@ -44,12 +44,11 @@ create unique index event_log_thread on event_log (thread_id, thread_number)
     where thread_id is not null;
 create index event_log_age on event_log (logged_at);
 
--- The last position, which outlives the rows of the log.
+-- The last position, which outlives the rows of the log. There is no row before the first event.
 create table event_log_head (
     is_only_row boolean primary key default true check (is_only_row),
     position bigint not null
 );
-insert into event_log_head (position) values (0);
 
 -- The last number of each thread, which outlives the rows of the log as well.
 create table event_thread (

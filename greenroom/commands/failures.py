@@ -6,6 +6,7 @@ from greenroom.cards.catalogue.loading import CatalogueError
 from greenroom.doctor import MissingError
 from greenroom.kernel.errors import InvalidRequest, Problem
 from greenroom.kernel.startup import StartupError
+from greenroom.platform.aws.eventbridge import EventBridgeError
 from greenroom.platform.blobs.s3.errors import S3Error
 from greenroom.platform.dynamodb.errors import DynamoDbError
 from greenroom.platform.embedded.postgres import EmbeddedPostgresError
@@ -21,6 +22,7 @@ _SAYING_WHAT_TO_DO = (
     EmbeddedPostgresError,
     StartupError,
     DynamoDbError,
+    EventBridgeError,
     S3Error,
     TlsError,
 )

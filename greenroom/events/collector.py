@@ -53,8 +53,10 @@ counted as (
     returning thread_id, last_number
 ),
 head as (
-    update event_log_head set position = position + (select count(*) from taken)
-    where exists (select from taken) returning position
+    insert into event_log_head as h (position)
+    select count(*) from taken having count(*) > 0
+    on conflict (is_only_row) do update set position = h.position + excluded.position
+    returning position
 ),
 logged as (
     insert into event_log (position, event_id, type, occurred_at, logged_at, actor, thread_id,

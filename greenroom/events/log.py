@@ -49,7 +49,7 @@ order by thread_number limit $4
 """  # noqa: S608
 EVENT = f"select {COLUMNS} from event_log where event_id = $1"  # noqa: S608
 
-HEAD = "select position from event_log_head"
+HEAD = "select coalesce(max(position), 0) from event_log_head"
 # All events that were collected together have the same time.
 POSITION_AT = """
 select coalesce(max(position), 0) from event_log
@@ -65,8 +65,8 @@ delete from event_log where position in (
 # Counts no further than anybody needs to know.
 WAITING = "select count(*) from (select from outbox limit 100000) waiting"
 LAGS = """
-select consumer, greatest(0, head.position - cursor.position) as lag
-from event_cursor cursor, event_log_head head
+select consumer, greatest(0, (select position from event_log_head) - position) as lag
+from event_cursor
 """
 
 

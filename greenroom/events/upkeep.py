@@ -11,9 +11,9 @@ BATCH = 10_000
 FAULTS_AT_ONCE = 100
 
 BOUNDS = """
-select coalesce((select min(position) from event_log), head.position + 1) - 1 as before,
-    head.position as head, coalesce((select max(position) from event_log), 0) as last
-from event_log_head head
+select coalesce((select min(position) from event_log), head + 1) - 1 as before, head,
+    coalesce((select max(position) from event_log), 0) as last
+from (select coalesce(max(position), 0) as head from event_log_head) counter
 """
 COUNT = "select count(*) from event_log where position > $1 and position <= $2"
 # The first event of a thread that is kept has none before it.

@@ -17,8 +17,8 @@ from tests.support.clock import FakeClock
 
 AT_ONCE = Backoff(base_ms=0, cap_ms=0)
 CLEAR = """
-delete from outbox; delete from event_log; delete from event_thread; delete from event_cursor;
-update event_log_head set position = 0
+delete from outbox; delete from event_log; delete from event_log_head; delete from event_thread;
+delete from event_cursor
 """
 WRITE = """
 insert into outbox (event, occurred_at, thread_id, message_id)

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from greenroom.bootstrap import Rooms
+from greenroom.commands.failures import FAILED, explain
 from greenroom.events.consumers import Consumer
 from greenroom.events.model import LoggedEvent
 from greenroom.kernel.errors import Unavailable, Unreadable
@@ -347,3 +348,12 @@ def test_the_address_is_that_of_the_region(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS.secret_key)
     opened = open_event_bridge(bus_name, endpoint=None, region=region)
     assert opened.url == f"https://{host}"
+
+
+def test_a_bus_without_a_region_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    with pytest.raises(EventBridgeError, match="Set GREENROOM_EVENTBRIDGE_REGION") as refused:
+        open_event_bridge("marketplace", endpoint=None, region=None)
+    assert explain(refused.value) == (str(refused.value), FAILED)

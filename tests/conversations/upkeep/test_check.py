@@ -39,6 +39,7 @@ async def test_a_wrong_count_is_found_mended_and_told(
     api: "Api", rooms: Rooms, kept: Kept, kind: str
 ) -> None:
     maya, _ = await pair_with_history(api)
+    await rooms.collector.drain()
     cursor = await maya.cursor()
     right = await kept.rows()
     await kept.plant(kind, maya.id)
