@@ -16,7 +16,7 @@ from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
 from greenroom.bootstrap_events import event_data, eventbridge_consumer
 from greenroom.bootstrap_files import FileRooms
-from greenroom.bootstrap_webhooks import WebhookRooms
+from greenroom.bootstrap_webhooks import UNFLUSHED, WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.conversations.backend_actions import BackendConversations
 from greenroom.conversations.dynamodb.changes.history import DynamoHistory
@@ -147,7 +147,7 @@ class Rooms:
         connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
         self._ledger_pool = _pool(settings, database_url, connections)
         file_pool = _pool(settings, database_url, limits.file_connections, PINNED_PLANS)
-        webhook_pool = _pool(settings, database_url, limits.webhook_connections)
+        webhook_pool = _pool(settings, database_url, limits.webhook_connections, UNFLUSHED)
         self._pools = (*kept.pools, self._ledger_pool, file_pool, webhook_pool)
         self.files = FileRooms(
             *(settings, file_pool, kept.thread_updates, kept.store, kept.upkeep, people),
@@ -188,7 +188,7 @@ class Rooms:
         if publisher is not None:
             self.contract.worker.add(publisher)
         self.webhooks = WebhookRooms(
-            *(settings, webhook_pool, self.events, self.event_data, self.bus),
+            *(settings, self._ledger_pool, webhook_pool, self.events, self.event_data, self.bus),
             clock=clock,
             randomness=randomness,
         )

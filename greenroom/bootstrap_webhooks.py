@@ -25,6 +25,11 @@ from greenroom.webhooks.upkeep import Standing, WebhookUpkeep, standings
 
 KEY_FILE = "webhook-key"
 
+UNFLUSHED = {"synchronous_commit": "off"}
+"""For the connections of deliveries. When the database crashes, the last outcomes are forgotten,
+and these events are posted again, as after the crash of a worker. Nothing that a caller was told is
+written over them."""
+
 
 class WebhookRooms:
     """Webhooks, wired together."""
@@ -33,6 +38,7 @@ class WebhookRooms:
         self,
         settings: Settings,
         pool: Pool,
+        delivery_pool: Pool,
         events: EventLog,
         data: FillsData,
         bus: Bus,
@@ -42,17 +48,17 @@ class WebhookRooms:
     ) -> None:
         limits = settings.limits
         sealer = webhook_sealer(settings)
-        self._client = HttpClient(egress=settings.egress, connections=limits.webhook_posts)
+        self._client = HttpClient(egress=settings.egress_allow, connections=limits.webhook_posts)
         sender = Sender(
-            *(pool, data, self._client, sealer),
+            *(delivery_pool, data, self._client, sealer),
             clock=clock,
             limits=limits,
             agent=f"greenroom/{__version__}",
         )
-        dispatcher = Dispatcher(pool, clock=clock, limits=limits)
+        dispatcher = Dispatcher(delivery_pool, clock=clock, limits=limits)
         self.runner = WebhookRunner(events, dispatcher, sender, bus)
         self.webhooks = Webhooks(
-            *(pool, events, sealer, settings.egress),
+            *(pool, events, sealer, settings.egress_allow),
             clock=clock,
             randomness=randomness,
             limits=limits,

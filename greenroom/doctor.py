@@ -35,6 +35,8 @@ from greenroom.server import bind
 from greenroom.settings import Settings
 from greenroom.webapp.files import BUILT, read_files
 
+_OF_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError)
+
 
 class MissingError(Exception):
     """Something that a command needs is missing; the message says what to do."""
@@ -229,7 +231,7 @@ async def _webhooks(settings: Settings) -> Finding:
                 return Finding("webhooks", "note", "the database is not running")
             url = embedded.url()
         found = await webhook_standings(settings, url)
-    except (OSError, EmbeddedPostgresError, StartupError, asyncpg.PostgresError, Unavailable):
+    except (EmbeddedPostgresError, StartupError, Unavailable, OSError, *_OF_DATABASE):
         return Finding("webhooks", "note", "the database cannot be asked")
     unreadable = [each.webhook_id for each in found if not each.is_readable]
     if unreadable:

@@ -188,7 +188,7 @@ class Settings:
     clamav_url: str | None = None
     files_expire_days: int | None = None
     webhook_key: str | None = field(default=None, repr=False)
-    egress: Egress = field(default_factory=Egress)
+    egress_allow: Egress = field(default_factory=Egress)
     worker: bool = True
     public_url: str | None = None
     tls_cert: Path | None = None
@@ -268,7 +268,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             "GREENROOM_FILES_EXPIRE_DAYS", values["GREENROOM_FILES_EXPIRE_DAYS"]
         ),
         webhook_key=_webhook_key(values["GREENROOM_WEBHOOK_KEY"]),
-        egress=_egress(values["GREENROOM_EGRESS_ALLOW"]),
+        egress_allow=_egress(values["GREENROOM_EGRESS_ALLOW"]),
         worker=_switch("GREENROOM_WORKER", values["GREENROOM_WORKER"]),
         public_url=_web_address("GREENROOM_PUBLIC_URL", values["GREENROOM_PUBLIC_URL"]),
         tls_cert=_file(values["GREENROOM_TLS_CERT"]),

@@ -24,7 +24,7 @@ begin
     select c.position into v_after from event_cursor c
     where c.consumer = p_webhook for update skip locked;
     -- Before the events are read, so that none is passed over that is logged meanwhile.
-    select h.position into v_head from event_log_head h;
+    select coalesce(max(h.position), 0) into v_head from event_log_head h;
     if v_events is null or v_after is null or v_after >= v_head then
         return;
     end if;

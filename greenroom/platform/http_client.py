@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from greenroom.platform.egress import Egress, EgressRefusedError, Way
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEPT_OPEN_S = 15.0
 LOOKUPS_AT_ONCE = 8
+KNOWN_URLS = 256
 
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 """The addresses of a name, in order of preference. Raises OSError if there are none."""
@@ -92,6 +93,7 @@ class HttpClient:
         self._lookup = lookup
         self._names = None if lookup else ThreadPoolExecutor(LOOKUPS_AT_ONCE, "lookup")
         self._sessions: dict[Way, aiohttp.ClientSession] = {}
+        self._target = lru_cache(KNOWN_URLS)(self._check)
 
     async def close(self) -> None:
         for session in self._sessions.values():
@@ -113,11 +115,9 @@ class HttpClient:
         """The answer's status, and as much of its body as the limit allows. Raises HttpError when
         the answer does not end within the time, or the address is refused."""
         import aiohttp  # noqa: PLC0415
-        from yarl import URL  # noqa: PLC0415
 
         try:
-            address = URL(url)
-            way = "named" if self._egress is None else self._egress.check_url(address)
+            address, way = self._target(url)
         except EgressRefusedError as refusal:
             raise HttpError(f"refused: {refusal}") from refusal
         except ValueError as error:
@@ -130,6 +130,12 @@ class HttpClient:
             if not isinstance(error.__cause__, aiohttp.ServerDisconnectedError):
                 raise
             return await _exchange(session, request, limit_bytes, cut=True)
+
+    def _check(self, url: str) -> "tuple[URL, Way]":
+        from yarl import URL  # noqa: PLC0415
+
+        address = URL(url)
+        return address, "named" if self._egress is None else self._egress.check_url(address)
 
     def _session_of(self, way: Way) -> "aiohttp.ClientSession":
         session = self._sessions.get(way)

@@ -83,7 +83,7 @@ class WebhookList(Struct, frozen=True):
     items: list[WebhookView]
 
 
-class DeliveryView(Struct, frozen=True):
+class WebhookDeliveryView(Struct, frozen=True):
     """`status`, `duration_ms`, `error` and `excerpt` are of the last attempt; `excerpt` is the
     beginning of an answer that was no success. `next_attempt_at` is null before the first attempt,
     also while an earlier event of the same thread is tried, and after the last."""
@@ -104,11 +104,11 @@ class DeliveryView(Struct, frozen=True):
 
 
 class DeliveryOnly(Struct, frozen=True):
-    delivery: DeliveryView
+    delivery: WebhookDeliveryView
 
 
 class DeliveryList(Struct, frozen=True):
-    items: list[DeliveryView]
+    items: list[WebhookDeliveryView]
     next_cursor: str | None
 
 
@@ -395,8 +395,8 @@ def webhook_view(webhook: Webhook) -> WebhookView:
     )
 
 
-def delivery_view(delivery: Delivery) -> DeliveryView:
-    return DeliveryView(
+def delivery_view(delivery: Delivery) -> WebhookDeliveryView:
+    return WebhookDeliveryView(
         id=f"{DELIVERY_PREFIX}{delivery.delivery_id}",
         event_id=delivery.event_id,
         type=delivery.type,

@@ -38,7 +38,7 @@ POLL_S = 5.0
 HELD_MARGIN_S = 4.0
 """A lane is held for the time of a request and this much more. A request is begun only while half
 of it is left, so that it ends before somebody else may take the lane."""
-AHEAD = 2
+AHEAD = 4
 """Lanes are taken for so many times the posts at a time, so that their data is read together and
 while others are posted."""
 PUT_BACK_MS = 2_000
@@ -161,8 +161,9 @@ class Sender:
         total = 0
         while True:
             self._wake.clear()
-            total += await self.begin()
-            if not self._busy:
+            begun = await self.begin()
+            total += begun
+            if not begun and not self._busy and not self._wake.is_set():
                 return total
             await self._wake.wait()
 
@@ -195,9 +196,9 @@ class Sender:
         return [_due(row, taken_s + self._margin_s / 2) for row in rows]
 
     async def _until_next_s(self) -> float:
-        """Until a lane is due again, or another look in any case. With no room left there is
-        nothing to look for: the end of a post wakes the loop."""
-        if self._busy.total() >= AHEAD * self._limits.webhook_posts:
+        """Until a lane is due again, or another look in any case. The end of a post wakes the
+        loop."""
+        if self._busy:
             return POLL_S
         async with unavailable_on_failure():
             due_ms = await self._pool.fetchval(sql.NEXT_DUE, self._clock())
@@ -329,10 +330,12 @@ class Sender:
     def _free(self, due: Sequence[Due]) -> None:
         for each in due:
             self._busy[each.webhook_id] -= 1
+            # Before that, no more would be taken.
+            if 2 * self._busy[each.webhook_id] <= AHEAD * self._limits.webhook_posts_each:
+                self._wake.set()
             if not self._busy[each.webhook_id]:
                 del self._busy[each.webhook_id]
                 self._turns_at.pop(each.webhook_id, None)
-        self._wake.set()
 
     @unavailable_on_failure()
     async def _put_back(self, due: Sequence[Due]) -> None:

@@ -89,8 +89,8 @@ select logged_at from event_log where position > $1 and position <= $2 order by 
 
 # Those that are enabled, how far each has read, and the end of the log.
 ENABLED = """
-select w.webhook_id, c.position, h.position as head
-from webhook w join event_cursor c on c.consumer = w.webhook_id cross join event_log_head h
+select w.webhook_id, c.position, coalesce((select position from event_log_head), 0) as head
+from webhook w join event_cursor c on c.consumer = w.webhook_id
 where w.disabled_at is null order by c.position limit $1
 """
 
@@ -214,7 +214,6 @@ select (select count(*) from webhook where disabled_at is not null and disabled_
         as waiting
 """
 
-HAS_TABLES = "select to_regclass('webhook') is not null"
 STANDINGS = """
 select webhook_id, disabled_reason, failing_since, secret from webhook order by webhook_id limit $1
 """

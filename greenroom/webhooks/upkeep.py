@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from asyncpg import Pool
+from asyncpg import Pool, UndefinedTableError
 from prometheus_client import Gauge
 
 from greenroom.kernel.clock import Clock
@@ -60,9 +60,10 @@ class WebhookUpkeep:
 
 async def standings(pool: Pool, sealer: Sealer | None, limit: int) -> list[Standing]:
     """Nothing before the tables are made."""
-    if not await pool.fetchval(sql.HAS_TABLES):
+    try:
+        rows = await pool.fetch(sql.STANDINGS, limit)
+    except UndefinedTableError:
         return []
-    rows = await pool.fetch(sql.STANDINGS, limit)
     return [
         Standing(
             row["webhook_id"],

@@ -25,11 +25,13 @@ from greenroom.webhooks.signing import Sealer
 from tests.support.clock import FakeClock
 
 EMPTY = """
-truncate webhook, webhook_delivery, webhook_lane, event_cursor, event_log;
-update event_log_head set position = 0
+truncate webhook, webhook_delivery, webhook_lane, event_cursor, event_log, event_log_head
 """
 LOG = """
-with head as (update event_log_head set position = position + 1 returning position)
+with head as (
+    insert into event_log_head as h (position) values (1)
+    on conflict (is_only_row) do update set position = h.position + 1 returning position
+)
 insert into event_log (position, event_id, type, occurred_at, logged_at, thread_id, thread_number)
 select position, $1, $2, $3, $3, $4, $5 from head
 """

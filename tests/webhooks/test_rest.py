@@ -1,15 +1,12 @@
 """Webhooks as the marketplace's backend and its operator meet them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from greenroom.bootstrap import Rooms
-from greenroom.platform.egress import parse_egress
-from greenroom.settings import Settings
 from greenroom_client import verify_webhook
 from tests.support import command
 from tests.support.api import Api, Json, answered
@@ -17,11 +14,6 @@ from tests.webhooks.stage import Receiver
 
 ON_ONE_STORE = pytest.mark.parametrize("conversations", ["postgres"], indirect=True)
 HOOK = {"url": "https://hooks.shop.example/greenroom", "events": ["*"]}
-
-
-@pytest.fixture(scope="module")
-def settings(settings: Settings) -> Settings:
-    return replace(settings, egress=parse_egress("10.0.0.0/8"))
 
 
 @pytest.fixture
@@ -118,7 +110,6 @@ async def test_replays_name_one_event_or_one_span(api: Api) -> None:
     assert await api.backend.refusal("POST", path, both) == (400, "INVALID_REQUEST")
 
 
-@ON_ONE_STORE
 def test_the_operator_has_the_same_by_command(database_url: str, tmp_path: Path) -> None:
     given = {
         "GREENROOM_HOME": str(tmp_path),
@@ -136,7 +127,7 @@ def test_the_operator_has_the_same_by_command(database_url: str, tmp_path: Path)
     listed = run("list")["value"]
     assert made["id"] in [each["id"] for each in listed]
     assert run("rotate", made["id"])["value"]["secret"] != made["secret"]
-    assert run("replay", made["id"], "--since", "2027-01-01T00:00:00Z")["value"]["events"] == 0
+    assert run("replay", made["id"], "--since", "2099-01-01T00:00:00Z")["value"]["events"] == 0
     assert run("deliveries", made["id"])["value"] == []
     assert run("enable", made["id"])["value"]["enabled"] is True
     run("remove", made["id"])

@@ -261,12 +261,21 @@ export interface components {
         ContactPreferences: Record<string, unknown>;
         /** DeliveryList */
         DeliveryList: {
-            items: components["schemas"]["greenroom.webhooks.rest.DeliveryView"][];
+            items: components["schemas"]["WebhookDeliveryView"][];
             next_cursor: string | null;
         };
         /** DeliveryOnly */
         DeliveryOnly: {
-            delivery: components["schemas"]["greenroom.webhooks.rest.DeliveryView"];
+            delivery: components["schemas"]["WebhookDeliveryView"];
+        };
+        /**
+         * DeliveryView
+         * @description A `deliverable` card that shows a manifest.
+         */
+        DeliveryView: {
+            card_id: string;
+            message_id: string | null;
+            state: string;
         };
         /** DepositView */
         DepositView: {
@@ -546,7 +555,7 @@ export interface components {
          * @description A manifest, and the cards that deliver it, the newest first.
          */
         FinalsView: {
-            cards: components["schemas"]["greenroom.panel.wire.DeliveryView"][];
+            cards: components["schemas"]["DeliveryView"][];
             manifest: components["schemas"]["ManifestView"];
         };
         /**
@@ -558,37 +567,6 @@ export interface components {
             body: string;
             /** @description Your own id for this send, at most `client_id_characters` of `GET /v1/limits`; a repeat returns the first. */
             client_id: string;
-        };
-        /**
-         * DeliveryView
-         * @description A `deliverable` card that shows a manifest.
-         */
-        "greenroom.panel.wire.DeliveryView": {
-            card_id: string;
-            message_id: string | null;
-            state: string;
-        };
-        /**
-         * DeliveryView
-         * @description `status`, `duration_ms`, `error` and `excerpt` are of the last attempt; `excerpt` is the
-         *         beginning of an answer that was no success. `next_attempt_at` is null before the first attempt,
-         *         also while an earlier event of the same thread is tried, and after the last.
-         */
-        "greenroom.webhooks.rest.DeliveryView": {
-            attempts: number;
-            duration_ms: number | null;
-            error: string | null;
-            event_id: string;
-            excerpt: string | null;
-            id: string;
-            last_attempt_at: string | null;
-            next_attempt_at: string | null;
-            queued_at: string;
-            /** @enum {unknown} */
-            state: "delivered" | "failed" | "waiting";
-            status: number | null;
-            thread_id: string | null;
-            type: string;
         };
         /** Health */
         Health: {
@@ -1790,6 +1768,28 @@ export interface components {
             updated_at: string;
             user_id: string;
             verified: boolean;
+        };
+        /**
+         * WebhookDeliveryView
+         * @description `status`, `duration_ms`, `error` and `excerpt` are of the last attempt; `excerpt` is the
+         *         beginning of an answer that was no success. `next_attempt_at` is null before the first attempt,
+         *         also while an earlier event of the same thread is tried, and after the last.
+         */
+        WebhookDeliveryView: {
+            attempts: number;
+            duration_ms: number | null;
+            error: string | null;
+            event_id: string;
+            excerpt: string | null;
+            id: string;
+            last_attempt_at: string | null;
+            next_attempt_at: string | null;
+            queued_at: string;
+            /** @enum {unknown} */
+            state: "delivered" | "failed" | "waiting";
+            status: number | null;
+            thread_id: string | null;
+            type: string;
         };
         /**
          * WebhookEdit
