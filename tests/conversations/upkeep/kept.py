@@ -105,6 +105,7 @@ class PostgresKept:
     TABLES = (
         *("thread", "thread_participant", "message", "message_audit", "user_block"),
         *("inbox_index", "feed", "feed_head", "outbox", "idempotency_key", "listing_thread"),
+        *("thread_key", "imported_message"),
     )
     after_a_lost_head: tuple[str, ...] = ("reset",)
 
