@@ -88,11 +88,12 @@ export abstract class CardActions extends CardElement {
     const { shown } = this;
     const before = this.#shownBefore;
     this.#shownBefore = shown;
-    if (shown && before && shown.id !== before.id) this.forgetCard();
-    if (shown && (shown.id !== before?.id || shown.version !== before.version)) {
-      this.#recallChoice(shown);
-    }
-    if (!shown || !before || shown.id !== before.id || shown.version === before.version) return;
+    if (!shown) return;
+    const isSame = shown.id === before?.id;
+    if (before && !isSame) this.forgetCard();
+    if (isSame && shown.version === before.version) return;
+    this.#recallChoice(shown);
+    if (!isSame) return;
     if (this.asking && this.busy === null && this.shadowRoot?.activeElement) {
       void this.#focus('section');
     }
@@ -171,10 +172,10 @@ export abstract class CardActions extends CardElement {
   }
 
   #recallChoice(card: Card): void {
-    const gallery = card.payload['gallery'];
+    const gallery: unknown = card.payload['gallery'];
     if (!Array.isArray(gallery)) return;
     const kept = draftOf(this.userId, choiceKey(card)).split(' ');
-    this.chosen = gallery.filter((id) => kept.includes(id));
+    this.chosen = (gallery as string[]).filter((id) => kept.includes(id));
   }
 
   protected inputOf(action: CardAction): object {
@@ -280,7 +281,7 @@ export abstract class CardActions extends CardElement {
 
 /** Each round is chosen from anew. */
 function choiceKey({ id, totals }: Card): string {
-  return `${id}.${String(totals['round'] ?? 1)}`;
+  return `${id}.${Number(totals['round'] ?? 1)}`;
 }
 
 /** Whether an action takes a choice among the pictures of its card, and nothing else. */
