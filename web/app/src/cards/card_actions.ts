@@ -88,11 +88,12 @@ export abstract class CardActions extends CardElement {
     const { shown } = this;
     const before = this.#shownBefore;
     this.#shownBefore = shown;
-    if (shown && before && shown.id !== before.id) this.forgetCard();
-    if (shown && (shown.id !== before?.id || shown.version !== before.version)) {
-      this.#recallChoice(shown);
-    }
-    if (!shown || shown.id !== before?.id || shown.version === before.version) return;
+    if (!shown) return;
+    const isSame = shown.id === before?.id;
+    if (before && !isSame) this.forgetCard();
+    if (isSame && shown.version === before.version) return;
+    this.#recallChoice(shown);
+    if (!isSame) return;
     if (this.asking && this.busy === null && this.shadowRoot?.activeElement) {
       void this.#focus('section');
     }
@@ -174,7 +175,7 @@ export abstract class CardActions extends CardElement {
     const gallery: unknown = card.payload['gallery'];
     if (!Array.isArray(gallery)) return;
     const kept = draftOf(this.userId, choiceKey(card)).split(' ');
-    this.chosen = gallery.filter((id: unknown): id is string => kept.includes(id as string));
+    this.chosen = (gallery as string[]).filter((id) => kept.includes(id));
   }
 
   protected inputOf(action: CardAction): object {
@@ -280,8 +281,7 @@ export abstract class CardActions extends CardElement {
 
 /** Each round is chosen from anew. */
 function choiceKey({ id, totals }: Card): string {
-  const { round } = totals;
-  return `${id}.${typeof round === 'number' ? round : 1}`;
+  return `${id}.${Number(totals['round'] ?? 1)}`;
 }
 
 /** Whether an action takes a choice among the pictures of its card, and nothing else. */
