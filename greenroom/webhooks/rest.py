@@ -150,6 +150,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {201: WebhookOnly},
                 TAG,
+                scope="write",
                 description=(
                     "The address gets what happens from now on. The answer has the secret that "
                     "signs deliveries. No later call shows it."
@@ -166,6 +167,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookList},
                 TAG,
+                scope="read",
             ),
             Endpoint(
                 "GET",
@@ -175,6 +177,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookOnly},
                 TAG,
+                scope="read",
                 errors=(NotFound,),
             ),
             Endpoint(
@@ -185,6 +188,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookOnly},
                 TAG,
+                scope="write",
                 description=(
                     "A webhook that is enabled again goes on where it stopped: first what waits, "
                     "then the events since, as far as the log still has them."
@@ -200,6 +204,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {204: None},
                 TAG,
+                scope="write",
                 errors=(NotFound,),
             ),
             Endpoint(
@@ -210,6 +215,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookOnly},
                 TAG,
+                scope="write",
                 description=(
                     "The secret before signs too for 24 hours, so that receivers can change over. "
                     "Rotating again within that time ends the one before the last."
@@ -231,6 +237,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {202: DeliveryOnly},
                 TAG,
+                scope="write",
                 description=(
                     "Of the type `webhook.test`, tried once. `GET …/deliveries` shows the outcome."
                 ),
@@ -245,6 +252,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {202: ReplayOnly},
                 TAG,
+                scope="write",
                 description=(
                     "They have the same ids as before. Those of a span of time are the ones that "
                     "the webhook takes; an `event_id` is posted whatever its type."
@@ -261,6 +269,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: DeliveryList},
                 TAG,
+                scope="read",
                 description="The newest first. Those that have ended are listed for 30 days.",
                 query=DeliveriesQuery,
                 errors=(NotFound,),

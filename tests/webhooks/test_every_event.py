@@ -44,6 +44,7 @@ class Run:
         await eve.leave(thread_id)
         await self.api.backend.delete(f"/v1/threads/{thread_id}/participants/{fred.id}")
         await ann.remove(first)
+        await self.api.backend.patch(f"/v1/threads/{thread_id}", {"city": "vienna"})
         promote = f"/v1/threads/{thread_id}/promote"
         await self.api.backend.post(promote, {"leg_id": "leg_of_the_marketplace"})
 

@@ -95,6 +95,7 @@ class PaymentAccountsRest:
                 Who.BACKEND,
                 {200: PaymentAccountOnly},
                 "Payments",
+                scope="users",
                 description=(
                     "Opaque references of the provider; people never see them. A field that is "
                     "left out keeps its value, null clears it. Payments that were sent already "
@@ -111,6 +112,7 @@ class PaymentAccountsRest:
                 Who.BACKEND,
                 {200: PaymentAccountOnly},
                 "Payments",
+                scope="read",
                 errors=(NotFound,),
             ),
             Endpoint(
@@ -121,6 +123,7 @@ class PaymentAccountsRest:
                 Who.PERSON_OR_BACKEND,
                 {200: ConfirmationOnly},
                 "Payments",
+                scope="read",
                 description=(
                     "For the payer of a payment that the bank wants to have confirmed, as long "
                     "as it waits for that. It is asked of the provider and stored nowhere."
@@ -135,6 +138,7 @@ class PaymentAccountsRest:
                 Who.BACKEND,
                 {200: DisputeList},
                 "Payments",
+                scope="read",
                 query=DisputesQuery,
             ),
         ]
