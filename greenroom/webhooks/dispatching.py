@@ -24,6 +24,8 @@ class Dispatcher:
         self._limits = limits
         self.has_webhooks = False
         """Whether any was enabled at the last step."""
+        self.is_behind = False
+        """Whether one was passed over then, because somebody else had its row."""
         self.head = 0
         """Where the log ended then."""
 
@@ -31,7 +33,7 @@ class Dispatcher:
     async def step(self) -> int:
         """Queue a batch for each webhook that is behind; returns how many events were looked at."""
         rows = await self._pool.fetch(sql.ENABLED, self._limits.webhooks)
-        self.has_webhooks = bool(rows)
+        self.has_webhooks, self.is_behind = bool(rows), False
         total = 0
         for row in rows:
             self.head = row["head"]
@@ -44,6 +46,7 @@ class Dispatcher:
             sql.QUEUE, webhook_id, self._clock(), self._limits.webhook_batch
         )
         if row is None:
+            self.is_behind = True
             return 0
         missed = (row["first"] or row["head"] + 1) - row["after"] - 1
         if missed > 0:

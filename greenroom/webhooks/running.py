@@ -17,6 +17,7 @@ TOPIC = "webhooks"
 """Published when something is due, or the webhooks have changed."""
 LOOK_S = 5.0
 FAILED_PAUSE_S = 2.0
+BEHIND_PAUSE_S = 0.2
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +74,8 @@ class WebhookRunner:
 
     async def _wait(self) -> None:
         """For new events. Where there are no webhooks, for one."""
-        if not self._dispatcher.has_webhooks:
-            await self._pause(LOOK_S)
+        if self._dispatcher.is_behind or not self._dispatcher.has_webhooks:
+            await self._pause(BEHIND_PAUSE_S if self._dispatcher.is_behind else LOOK_S)
             return
         growth = asyncio.create_task(self._events.wait_for_new(self._dispatcher.head, LOOK_S))
         change = asyncio.create_task(self._changed.wait())
