@@ -262,7 +262,11 @@ class Worker:
         if self._clock() < self._prunes_at_ms:
             return
         self._prunes_at_ms = self._clock() + self._limits.maintenance_interval_s * 1000
-        for what, count in (await self.prune()).items():
+        pruned = await self.prune()
+        if max(pruned.values()) >= self._limits.maintenance_batch:
+            # More may have become old than one batch, so the next round goes on.
+            self._prunes_at_ms = self._clock()
+        for what, count in pruned.items():
             if count:
                 log.info("pruned", extra={"job": what, "count": count})
 

@@ -54,7 +54,7 @@ class Bench:
             self.events,
             timers={"leg_": in_transaction(self.transactions, self.run_timer)},
             clock=self.clock,
-            limits=replace(Limits(), maintenance_interval_s=60),
+            limits=replace(Limits(), maintenance_interval_s=60, maintenance_batch=100),
             timer_backoff=AT_ONCE,
         )
         worker.add(Collector(self.pool, self.events, self.bus, clock=self.clock))
@@ -328,6 +328,18 @@ async def test_events_are_deleted_after_their_keeping_time(bench: Bench) -> None
     await bench.worker.go_round()
     assert await bench.count("event_log") == await bench.count("provider_event") == 0
     assert await bench.events.head() == head, "positions are not given out again"
+
+
+async def test_a_batch_that_is_full_is_followed_by_the_next_without_waiting(bench: Bench) -> None:
+    await bench.pool.execute(
+        "insert into provider_event select 'evt_' || n, $1 from generate_series(1, 150) n",
+        bench.clock(),
+    )
+    bench.clock.advance(days=31)
+    await bench.worker.go_round()
+    assert await bench.count("provider_event") == 50
+    await bench.worker.go_round()
+    assert await bench.count("provider_event") == 0
 
 
 async def test_one_worker_at_a_time_leads(bench: Bench) -> None:
