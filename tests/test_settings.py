@@ -8,10 +8,10 @@ import pytest
 
 from greenroom.kernel.limits import Limits
 from greenroom.platform.blobs.place import S3Place
+from greenroom.setting_values import SettingsError
 from greenroom.settings import (
     SETTINGS,
     Settings,
-    SettingsError,
     describe,
     limit_variable,
     load_settings,

@@ -11,7 +11,7 @@ from greenroom.platform.blobs.s3.errors import S3Error
 from greenroom.platform.dynamodb.errors import DynamoDbError
 from greenroom.platform.embedded.postgres import EmbeddedPostgresError
 from greenroom.platform.http.tls import TlsError
-from greenroom.settings import SettingsError
+from greenroom.setting_values import SettingsError
 
 FAILED = 1
 WRONG_USAGE = 2

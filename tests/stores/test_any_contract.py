@@ -28,7 +28,8 @@ from greenroom.cards.model import Card
 from greenroom.kernel.errors import ActionInvalidState, Problem
 from greenroom.kernel.limits import Limits
 from greenroom.platform.idempotency import Kept, Once
-from greenroom.settings import STORES, Settings
+from greenroom.setting_values import STORES
+from greenroom.settings import Settings
 
 from .agreed import DAY_MS, HOUR_MS, Deal, World
 from .holds import (

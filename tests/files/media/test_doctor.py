@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from greenroom import doctor
-from greenroom.settings import SettingsError, load_settings
+from greenroom.setting_values import SettingsError
+from greenroom.settings import load_settings
 
 from .clamd import LocalClamd
 
