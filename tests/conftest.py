@@ -7,10 +7,14 @@ import os
 import random
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
@@ -37,6 +41,24 @@ from tests.support.s3 import BUCKET, S3Engine
 DYNAMODB_TEST_BYTES = 1_000_000_000
 POSTGRES_TEST_BYTES = 8_000_000_000
 """Far more than what tests write into one engine, logs included."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _only_this_machine() -> Iterator[None]:
+    """Names of other machines are not found, whatever the network of this one says."""
+    look_up = socket.getaddrinfo
+
+    def find(host: Any, *args: Any, **options: Any) -> Any:
+        with suppress(ValueError):
+            ip_address(str(host))
+            return look_up(host, *args, **options)
+        if host in (None, "", "localhost"):
+            return look_up(host, *args, **options)
+        raise socket.gaierror(socket.EAI_NONAME, "tests know no other machine")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", find)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -136,6 +136,7 @@ def _show(args: argparse.Namespace, summary: Summary, report: _Report) -> None:
     if args.json:
         refusals = [{"line": number, "reason": reason} for number, reason in report.first]
         totals = {"lines": summary.lines, "refused": summary.refused, "refusals": refusals}
+        totals["past_retention"] = summary.past_retention
         by_kind = {"new": summary.new, "known": summary.known}
         print(json.dumps({**totals, **by_kind}, indent=2))
         return
@@ -146,5 +147,12 @@ def _show(args: argparse.Namespace, summary: Summary, report: _Report) -> None:
     for title, counts in (("new", summary.new), ("known before", summary.known)):
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
         print(f"{title}: {listed or 'nothing'}")
+    if summary.past_retention:
+        print(
+            f"{summary.past_retention} messages are older than the server keeps messages, which "
+            "deletes them soon. To keep them, set GREENROOM_LIMIT_MESSAGE_KEPT_DAYS for the server "
+            "before you import.",
+            file=sys.stderr,
+        )
     done = "checked" if args.dry_run else "read"
     print(f"{summary.lines} lines {done}, {summary.refused} refused")

@@ -14,6 +14,11 @@ from greenroom.platform.idempotency import Kept, Once
 MARKETPLACE = "marketplace"
 """The code of system messages in the marketplace's own voice."""
 
+OTHER_THREAD = "This key names a thread of another kind, with other people, or with other roles."
+OTHER_THREAD_HINT = (
+    "GET /v1/threads/by/{key} shows it. Use another key, or the same kind, people and roles."
+)
+
 ThreadFields = Mapping[str, str | bool | None]
 """New values of a thread: `subject`, `role_context` and `city`, which None clears, and
 `safe_mode_required`. What is left out stays."""

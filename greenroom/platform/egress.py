@@ -79,6 +79,9 @@ class EgressRefusedError(OSError):
     place of a failed connection."""
 
 
+PLAIN = "an address begins with https:// unless GREENROOM_EGRESS_ALLOW names it"
+
+
 @dataclass(frozen=True, slots=True)
 class Egress:
     """What may be reached besides the public Internet."""
@@ -101,13 +104,9 @@ class Egress:
             raise EgressRefusedError("the host is not a name or an address in its usual form")
         way: Way = "tls" if url.scheme == "https" else "plain"
         if way == "plain" and not self.networks:
-            raise EgressRefusedError("an address begins with https://")
+            raise EgressRefusedError(PLAIN)
         if literal is not None and not self.permits(str(literal), way):
-            raise EgressRefusedError(
-                "the address is not public"
-                if way == "tls"
-                else "an address begins with https:// unless GREENROOM_EGRESS_ALLOW names it"
-            )
+            raise EgressRefusedError("the address is not public" if way == "tls" else PLAIN)
         return way
 
     def permits(self, text: str, way: Way) -> bool:

@@ -150,7 +150,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {201: WebhookOnly},
                 TAG,
-                scope="write",
+                scope="read",
                 description=(
                     "The address gets what happens from now on. The answer has the secret that "
                     "signs deliveries. No later call shows it."
@@ -188,7 +188,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookOnly},
                 TAG,
-                scope="write",
+                scope="read",
                 description=(
                     "A webhook that is enabled again goes on where it stopped: first what waits, "
                     "then the events since, as far as the log still has them."
@@ -204,7 +204,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {204: None},
                 TAG,
-                scope="write",
+                scope="read",
                 errors=(NotFound,),
             ),
             Endpoint(
@@ -215,7 +215,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {200: WebhookOnly},
                 TAG,
-                scope="write",
+                scope="read",
                 description=(
                     "The secret before signs too for 24 hours, so that receivers can change over. "
                     "Rotating again within that time ends the one before the last."
@@ -237,7 +237,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {202: DeliveryOnly},
                 TAG,
-                scope="write",
+                scope="read",
                 description=(
                     "Of the type `webhook.test`, tried once. `GET …/deliveries` shows the outcome."
                 ),
@@ -252,7 +252,7 @@ class WebhooksRest:
                 Who.BACKEND,
                 {202: ReplayOnly},
                 TAG,
-                scope="write",
+                scope="read",
                 description=(
                     "They have the same ids as before. Those of a span of time are the ones that "
                     "the webhook takes; an `event_id` is posted whatever its type."
@@ -360,6 +360,8 @@ class WebhooksRest:
             )
         from_ms = parse_rfc3339(asked.since or asked.from_ or "", "`since` or `from`")
         to_ms = None if asked.to is None else parse_rfc3339(asked.to, "`to`")
+        if to_ms is not None and to_ms <= from_ms:
+            raise InvalidRequest("`to` must be later than `from`.")
         return await answer_once(
             call,
             self._webhooks.transactions,

@@ -536,7 +536,7 @@ async def test_proofs_are_shown_chosen_and_approved(people: People, market: Mark
     await buyer.page.reload()
     await expect(second).to_be_checked()
     form = await card.press_for_form("Ask for changes")
-    await form.fill("What should change in Proof 2 of 2", "Warmer")
+    await form.fill("Proof 2 of 2: what should change", "Warmer")
     await form.send("Ask for changes")
     await card.is_in("Changes were asked for")
     of_seller = seller.card("Proofs")

@@ -13,6 +13,7 @@ from .hostile import AVATARS, CORPUS, LAYOUT, SCRIPTS, TEMPLATES, Watch
 from .market import Json, Market, Project
 from .people import DESKTOP, PHONE, People, Person
 from .talking import Talk
+from .waiting import becomes
 
 SCREENS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": DESKTOP},
@@ -214,7 +215,7 @@ async def test_addresses_of_pictures_that_are_none(
 
 
 async def test_notices_to_one_person_are_read_and_not_answered(
-    people: People, market: Market
+    people: People, market: Market, demo: Demo
 ) -> None:
     """In the marketplace's own words, live, with a quiet line in place of the composer."""
     ada = market.person("Ada North")
@@ -235,6 +236,11 @@ async def test_notices_to_one_person_are_read_and_not_answered(
     await expect(notice.locator("strong")).to_have_text("lamp")
     await expect(page.get_by_text("Notices only. Nobody can answer here.")).to_be_visible()
     await expect(page.get_by_role("textbox", name="Write a message")).to_have_count(0)
+
+    async def unread() -> object:
+        return demo.call(ada, "GET", f"/v1/threads/{thread_id}")["inbox"]["unread_count"]
+
+    await becomes(page, 0, unread)
     path = f"/v1/threads/{thread_id}/notices"
     market.call("POST", path, {"code": "paid", "text": "The payout is on its way."})
     await expect(page.get_by_role("article").filter(has_text="on its way")).to_be_visible()

@@ -1,6 +1,7 @@
 """A command ends without an error message if the reader of its output goes away."""
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -20,9 +21,14 @@ from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.embedded.postgres import EmbeddedPostgres
 from tests.support import REPOSITORY, command
 from tests.support.api import Api
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_S
 
 CLOSED = 128 + signal.SIGPIPE
+
+NOBODY = f"http://127.0.0.1:{free_port()}/hook"
+# An event that does not happen here, so that nothing is posted.
+ADD_WEBHOOK = ("webhooks", "add", NOBODY, "--events", "docs.pack.expired", "--json")
 
 SILENT = {"serve", "worker"}
 """They print logs only, and do not end when nobody reads them."""
@@ -44,6 +50,16 @@ PRINTING: dict[str, list[str]] = {
     "users erase": ["GONE", "--yes"],
     "threads hold": ["THREAD", "--reason", "a case"],
     "threads release": ["THREAD"],
+    "import": ["HISTORY"],
+    "events list": [],
+    "webhooks add": ["ADDRESS"],
+    "webhooks list": [],
+    "webhooks deliveries": ["WEBHOOK"],
+    "webhooks enable": ["WEBHOOK"],
+    "webhooks rotate": ["WEBHOOK"],
+    "webhooks test": ["WEBHOOK"],
+    "webhooks replay": ["WEBHOOK", "--since", "2020-01-01T00:00:00Z"],
+    "webhooks remove": ["WEBHOOK"],
     "backup": ["NEW"],
     "restore": ["FILE", "--yes"],
     "jobs list": [],
@@ -82,8 +98,10 @@ class Greenroom:
     def __init__(self, home: Path, variables: dict[str, str]) -> None:
         self._given = {"GREENROOM_HOME": str(home), **variables}
 
-    def run(self, *argv: str) -> None:
-        assert command.run(*argv, given=self._given).code == 0
+    def run(self, *argv: str) -> str:
+        done = command.run(*argv, given=self._given)
+        assert done.code == 0, done.err
+        return done.out
 
     def read_nothing(self, *argv: str) -> Ended:
         """Runs it into a pipe that is closed from the beginning."""
@@ -141,7 +159,8 @@ def greenroom(
         "AWS_ACCESS_KEY_ID": "tests",
         "AWS_SECRET_ACCESS_KEY": "tests",
     }
-    given = {"GREENROOM_DATABASE_URL": database_url, **table, **conversations_environment}
+    egress = {"GREENROOM_EGRESS_ALLOW": "127.0.0.1"}
+    given = {"GREENROOM_DATABASE_URL": database_url, **table, **egress, **conversations_environment}
     return Greenroom(home, given)
 
 
@@ -149,13 +168,18 @@ def greenroom(
 async def things(api: "Api", greenroom: Greenroom, home: Path) -> dict[str, str]:
     """What the words in capitals stand for."""
     maya, theo, gone = await api.people("maya", "theo", "gone")
-    file = home / "backup"
+    file, history = home / "backup", home / "history.ndjson"
+    history.write_text('{"type": "person", "id": "imported"}\n')
+    webhook = json.loads(greenroom.run(*ADD_WEBHOOK))
     things = {
         "KEY": (await api.rooms.accounts.create_key("to be revoked")).key.key_id,
         "USER": maya.id,
         "GONE": gone.id,
         "THREAD": await maya.thread_with(theo),
         "FILE": str(file),
+        "HISTORY": str(history),
+        "ADDRESS": NOBODY,
+        "WEBHOOK": webhook["id"],
         "NEW": str(home / "another"),
     }
     greenroom.run("backup", str(file))

@@ -134,6 +134,15 @@ async def test_history_comes_with_its_own_times_authors_and_marks(past: Past) ->
     assert await faults(past.api) == []
 
 
+@pytest.mark.parametrize("is_dry", [True, False])
+async def test_messages_that_the_server_will_not_keep_are_counted(past: Past, is_dry: bool) -> None:
+    past.start_ms -= 500 * DAY_MS
+    past.usual()
+    past.say("m6", past.ann, 120 * 24 * 60)
+    summary = await past.run(is_dry=is_dry)
+    assert (past.refused, summary.past_retention) == ({}, 5)
+
+
 async def test_nobody_is_told_of_the_past(past: Past) -> None:
     past.usual()
     await past.run()

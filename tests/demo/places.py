@@ -32,6 +32,9 @@ DAY_MS = 24 * HOUR_MS
 PAGE = 50
 
 # What chance has put into an id; its time is before it.
+STAMP = re.compile(r'"stamp": .*')
+"""How a file stood when it was read, which only PostgreSQL tells."""
+
 RANDOM_PART = re.compile(r"([a-z]{3}_[0-9a-f]{12})[0-9a-z]{14}")
 
 # Without what the provider and chance have put there; of one moment, in an order of their own.
@@ -135,7 +138,7 @@ def without_chance(contents: object) -> str:
     """The same for two loads that differ in nothing but what ids have by chance."""
     plain = msgspec.to_builtins(contents, builtin_types=(bytes,))
     text = json.dumps(plain, indent=1, sort_keys=True, default=_as_text)
-    return RANDOM_PART.sub(r"\1", text)
+    return RANDOM_PART.sub(r"\1", STAMP.sub("", text))
 
 
 def _as_text(value: bytes) -> str:

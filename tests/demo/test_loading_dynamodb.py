@@ -130,6 +130,7 @@ async def test_a_crowd_leaves_behind_what_its_own_sends_would_have(new_place: Ne
         place.settings, place.url, clock=lambda: stage.now_ms, randomness=lambda: stage.chance
     ) as rooms:
         await stage.play(rooms.store, talks)
+        await rooms.collector.drain()
     async with place.table() as table:
         found = _comparable((await all_items(table)).values())
     survey = survey_of(Crowd(bulk, NOW_MS))

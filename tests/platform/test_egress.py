@@ -198,7 +198,8 @@ async def test_a_name_that_changes_its_address_is_looked_up_once() -> None:
 async def test_an_allowed_network_is_reached_by_name_and_keeps_the_host_header() -> None:
     async with running(OK) as server:
         client = HttpClient(egress=parse_egress("127.0.0.0/8"), lookup=finding(["127.0.0.1"]))
-        assert await get(client, f"http://hooks.shop.example:{server.port}/") == Reply(200, b"ok")
+        reply = await get(client, f"http://hooks.shop.example:{server.port}/")
+        assert (reply.status, reply.body) == (200, b"ok")
         assert f"Host: hooks.shop.example:{server.port}".encode() in server.heads[0]
 
 
@@ -227,7 +228,7 @@ async def test_a_long_answer_is_cut() -> None:
     async with running(long) as server:
         client = HttpClient(egress=parse_egress("127.0.0.1"))
         reply = await get(client, server.url, limit_bytes=10)
-        assert reply == Reply(200, b"x" * 10)
+        assert (reply.status, reply.body) == (200, b"x" * 10)
 
 
 async def test_an_answer_that_breaks_off_is_none() -> None:

@@ -33,6 +33,8 @@ from greenroom.kernel.clock import Clock
 from greenroom.kernel.errors import Problem, Unavailable
 from greenroom.kernel.limits import Limits
 
+DAY_MS = 24 * 60 * 60 * 1000
+
 NO_THREAD = "there is no such thread: its line is missing, refused or comes later"
 
 Numbered = tuple[int, bytes]
@@ -57,6 +59,8 @@ class People(Protocol):
 class Summary:
     lines: int = 0
     refused: int = 0
+    past_retention: int = 0
+    """Messages so old that the server deletes them soon, because it keeps none for so long."""
     new: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
 
@@ -89,6 +93,7 @@ class Importer:
         self._reader = Reader(limits, clock())
         self._window = limits.import_window
         self._most_bytes = limits.import_line_bytes
+        self._kept_from_ms = clock() - limits.message_kept_days * DAY_MS
         self.summary = Summary()
 
     async def run(
@@ -141,6 +146,7 @@ class Importer:
                     of.participants.append((number, line))
                 elif isinstance(line, MessageLine):
                     message = self._reader.message(line)
+                    self.summary.past_retention += message.created_at_ms < self._kept_from_ms
                     groups.setdefault(line.thread, _OfThread()).messages.append((number, message))
                 elif isinstance(line, ReadLine):
                     mark = self._reader.mark(line)

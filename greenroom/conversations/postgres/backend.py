@@ -3,7 +3,13 @@ them, change and read them."""
 
 from asyncpg import Pool
 
-from greenroom.conversations.backend_store import KeyedThread, MarketplaceNotice, ThreadFields
+from greenroom.conversations.backend_store import (
+    OTHER_THREAD,
+    OTHER_THREAD_HINT,
+    KeyedThread,
+    MarketplaceNotice,
+    ThreadFields,
+)
 from greenroom.conversations.model import EventType, Message, Thread, ThreadDraft
 from greenroom.conversations.postgres import sql
 from greenroom.conversations.postgres.append import append_notice
@@ -81,7 +87,7 @@ class Backend:
             row = await change.conn.fetchrow(THREAD_OF_KEY, key)
             if row is not None:
                 if row["opened_as"] != draft.opened_as:
-                    raise ActionConflict("This key names a thread of another kind or other people.")
+                    raise ActionConflict(OTHER_THREAD, hint=OTHER_THREAD_HINT)
                 return KeyedThread(await change.load(None, row["thread_id"]), is_new=False)
             await create(change, draft)
             await change.publish("thread.create", None, draft.id, {"kind": draft.kind})

@@ -2,7 +2,13 @@
 
 from dataclasses import replace
 
-from greenroom.conversations.backend_store import KeyedThread, MarketplaceNotice, ThreadFields
+from greenroom.conversations.backend_store import (
+    OTHER_THREAD,
+    OTHER_THREAD_HINT,
+    KeyedThread,
+    MarketplaceNotice,
+    ThreadFields,
+)
 from greenroom.conversations.dynamodb.changes.change import Change
 from greenroom.conversations.dynamodb.changes.projection import pause
 from greenroom.conversations.dynamodb.changes.starts import Starts, new_thread, too_busy
@@ -30,7 +36,7 @@ class BackendChanges:
             state = None if named is None else await self._threads.read(named["th"])
             if named is not None and state is not None:
                 if named["as"] != draft.opened_as:
-                    raise ActionConflict("This key names a thread of another kind or other people.")
+                    raise ActionConflict(OTHER_THREAD, hint=OTHER_THREAD_HINT)
                 thread = await self._threads.view_for_backend(state)
                 return KeyedThread(thread, is_new=False)
             change = await self.begin(key, draft, self._threads.clock())

@@ -146,7 +146,10 @@ export abstract class ScrolledTimeline extends GreenroomElement {
     if (!conversation || this.#isPlaced || conversation.loaded.messages.length === 0) return;
     this.#showUnread();
     this.#isPlaced = conversation.isFresh;
-    if (this.#isPlaced) void this.#findUnread(MOST_PAGES_OF_UNREAD);
+    if (!this.#isPlaced) return;
+    // What fits the screen is neither scrolled nor changes its size, and is in sight all the same.
+    this.dispatchEvent(new CustomEvent('moved'));
+    void this.#findUnread(MOST_PAGES_OF_UNREAD);
   }
 
   /** While the server counts more as unread than is loaded, the first of it is further up. */

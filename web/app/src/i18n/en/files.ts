@@ -119,7 +119,7 @@ export const files = {
   choose: (name: string) => `Choose ${name}`,
   chosen: 'Chosen',
   chosenCount: (count: number) => plural(count, { one: '1 chosen', other: `${count} chosen` }),
-  noteOn: (name: string) => `What should change in ${name}`,
+  noteOn: (name: string) => `${name}: what should change`,
   noteHint: 'What should change in this one',
   notes: 'Asked for in single pictures',
   hasNote: 'With a note',
