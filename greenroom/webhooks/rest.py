@@ -360,8 +360,8 @@ class WebhooksRest:
             )
         from_ms = parse_rfc3339(asked.since or asked.from_ or "", "`since` or `from`")
         to_ms = None if asked.to is None else parse_rfc3339(asked.to, "`to`")
-        if to_ms is not None and to_ms <= from_ms:
-            raise InvalidRequest("`to` must be later than `from`.")
+        if to_ms is not None and to_ms < from_ms:
+            raise InvalidRequest("`to` must not be earlier than `from`.")
         return await answer_once(
             call,
             self._webhooks.transactions,
