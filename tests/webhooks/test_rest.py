@@ -108,6 +108,8 @@ async def test_replays_name_one_event_or_one_span(api: Api) -> None:
         assert await api.backend.refusal("POST", path, body) == (400, "INVALID_REQUEST")
     both = {"event_id": "evt_1", "since": "2027-01-01T00:00:00Z"}
     assert await api.backend.refusal("POST", path, both) == (400, "INVALID_REQUEST")
+    turned = {"from": "2027-01-02T00:00:00Z", "to": "2027-01-01T00:00:00Z"}
+    assert await api.backend.refusal("POST", path, turned) == (400, "INVALID_REQUEST")
 
 
 def test_the_operator_has_the_same_by_command(database_url: str, tmp_path: Path) -> None:
