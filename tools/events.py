@@ -14,7 +14,7 @@ HEAD = """\
 # Events
 
 What happens in Greenroom is an event: a message was written, a booking was confirmed, money moved.
-Your backend gets events as webhooks or from [EventBridge](eventbridge.md). Both
+Your backend gets events as [webhooks](webhooks.md) or from [EventBridge](eventbridge.md). Both
 deliver the same body:
 
 | field | what it has |
@@ -23,11 +23,13 @@ deliver the same body:
 | `timestamp` | when it happened, in UTC |
 | `data` | what it is about |
 
-Every `data` has `event_id`, `actor` and `thread_number`:
+Every `data` has `event_id`, `actor` and `thread_number`, except that of a test event
+(`webhook.test`), which has a `webhook_id` only:
 
 - Each event is delivered at least once. A repeat has the same `event_id`.
-- `thread_number` counts the events of a thread: 1, 2, 3 … without gaps. It tells which of two
-  events of a thread is the earlier one.
+- `thread_number` counts the events of a thread: 1, 2, 3 … without gaps, in the order in which they
+  were committed. `timestamp` is the time that the change itself has, so of two events of one
+  moment the later one can have the earlier time.
 - `actor` is the user who did it; null: the server or your backend.
 
 The other fields hold what the event is about, each complete, **as it is when the event is
