@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import asyncpg
 import pytest
 from playwright.async_api import Browser, FilePayload, Locator, Page, Route, expect
 
@@ -18,7 +19,7 @@ from .looking import targets_below, wider_than_the_screen
 from .market import Market
 from .people import PHONE, People, Person
 from .pictures import document, large_picture, picture, pretender
-from .starting import start_thread
+from .starting import say, start_thread
 from .talking import Talk, open_dialog
 from .waiting import becomes
 
@@ -126,6 +127,16 @@ async def are_ready(page: Page, demo: Demo, user_id: str, thread_id: str, count:
         return [each["state"] for each in files_of(demo, user_id, thread_id)]
 
     await becomes(page, ["ready"] * count, look)
+
+
+async def are_processed(page: Page, database_url: str, thread_id: str) -> None:
+    """Also those that are in no message yet."""
+    left = "select count(*) from file where thread_id = $1 and state = 'processing'"
+    conn = await asyncpg.connect(database_url)
+    try:
+        await becomes(page, 0, lambda: conn.fetchval(left, thread_id))
+    finally:
+        await conn.close()
 
 
 async def test_a_picture_arrives_and_nothing_moves(people: People, demo: Demo) -> None:
@@ -282,10 +293,14 @@ async def test_a_message_waits_until_a_file_that_is_not_taken_is_removed(
 async def test_a_message_goes_without_the_file_that_was_refused_at_the_last_moment(
     people: People, demo: Demo, database_url: str
 ) -> None:
-    maya, theo, _ = await meet(people, demo)
+    maya, theo, thread_id = await meet(people, demo)
     maya.person.expect_error("status of 4")
     await maya.attach(picture("garden.jpg"), document("plan.pdf"))
     await expect(maya.tray.get_by_role("listitem", name=re.compile("Uploaded"))).to_have_count(2)
+    await are_processed(maya.page, database_url, thread_id)
+    # Events come in order: whoever has this one has heard that both files are ready.
+    say(demo, "theo", thread_id, "Is it coming?")
+    await maya.sees("Is it coming?")
     refused = "UPDATE file SET state = 'refused', reason = 'virus' WHERE name = 'plan.pdf'"
     await run_sql(database_url, refused)
     await maya.composer.fill("The garden")
@@ -433,7 +448,9 @@ async def test_what_was_not_sent_is_offered_again_after_a_reload(
     maya, theo, _ = await meet(people, demo)
     maya.person.expect_error("net::ERR_FAILED")
     await maya.page.route("**/blobs/uploads/**", lambda route: route.abort())
-    await maya.attach(picture("later.jpg"))
+    # What has begun to be sent is kept.
+    async with maya.page.expect_event("requestfailed"):
+        await maya.attach(picture("later.jpg"))
     await expect(maya.tile("later.jpg")).to_be_visible()
     await maya.page.unroute("**/blobs/uploads/**")
     await maya.page.reload()
