@@ -13,6 +13,7 @@ import pytest
 
 from greenroom.platform.postgres.functions import FunctionError, load
 from greenroom.platform.postgres.migrations import default_folder, migrate, pending
+from tests.support.databases import drop_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -44,7 +45,7 @@ async def url(postgres_url: str) -> AsyncIterator[str]:
     server = await asyncpg.connect(postgres_url)
     await server.execute(f"create database {name}")
     yield urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
-    await server.execute(f"drop database {name} with (force)")
+    await drop_database(postgres_url, name)
     await server.close()
 
 

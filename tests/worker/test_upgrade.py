@@ -17,6 +17,7 @@ from greenroom.platform.postgres.migrations import default_folder, migrate
 from greenroom.platform.postgres.pool import open_pool
 from greenroom.platform.tasks.runner import TaskRunner
 from greenroom.platform.tasks.table import Task, dead_tasks
+from tests.support.databases import drop_database
 
 if TYPE_CHECKING:
     from tests.support.clock import FakeClock
@@ -130,5 +131,5 @@ async def test_queued_payments_timers_and_events_survive_the_upgrade(
         assert (second.leg_id, second.money) == ("leg_1", Money(5, "EUR"))
     finally:
         await pool.close()
-        await server.execute(f"drop database {name} with (force)")
+        await drop_database(postgres_url, name)
         await server.close()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from greenroom.platform.postgres.migrations import default_folder, migrate
+from tests.support.databases import drop_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,5 +64,5 @@ async def test_threads_of_before(postgres_url: str, tmp_path: Path) -> None:
         ]
     finally:
         await connection.close()
-        await server.execute(f"drop database {name} with (force)")
+        await drop_database(postgres_url, name)
         await server.close()
