@@ -83,7 +83,8 @@ async def test_queued_payments_timers_and_events_survive_the_upgrade(
     name = f"upgraded_{secrets.token_hex(4)}"
     await server.execute(f"create database {name}")
     url = urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
-    shutil.copytree(default_folder() / "functions", tmp_path / "functions")
+    # Those of today may name tables that did not exist then.
+    (tmp_path / "functions").mkdir()
     earlier = tmp_path / "migrations"
     earlier.mkdir()
     for path in sorted((default_folder() / "migrations").glob("*.sql")):
