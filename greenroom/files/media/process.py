@@ -130,7 +130,10 @@ class MediaProcess:
 
     async def _ensure_loaded(self) -> "_LoadedProcess":
         async with self._starting:
-            if self._loaded is None or not self._loaded.is_running():
+            if self._loaded is not None and not self._loaded.is_running():
+                # It was killed; its socket is still open here.
+                await self._unload(self._loaded)
+            if self._loaded is None:
                 self._loaded = await _LoadedProcess.start(self._module)
             return self._loaded
 
