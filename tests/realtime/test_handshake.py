@@ -63,7 +63,7 @@ class TestRefused:
 
     async def test_not_at_another_address(self, api: Api, server: Server, transport: str) -> None:
         [bob] = await api.people("bob")
-        for path in ("/v1/wss", "/v1/ws/", "/"):
+        for path in ("/v1/wss", "/v1/ws/", "/v1"):
             assert await server.refusal(transport, bob, path=path) == (404, "NOT_FOUND")
         assert bob.id not in server.open_for
 
