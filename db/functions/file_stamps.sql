@@ -12,7 +12,8 @@ returns setof text
 language sql stable
 as $$
     select s.stamp
-    from jsonb_array_elements(p_refs) r
+    -- What is no list is read, and refused, by the server.
+    from jsonb_array_elements(case when jsonb_typeof(p_refs) = 'array' then p_refs end) r
     cross join lateral (
         select concat_ws(':', f.file_id, f.xmin,
             (select 1 from file_use u where u.file_id = f.file_id and u.place = p_place) is not null,

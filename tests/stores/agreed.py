@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from greenroom.accounts.model import UserChanges
@@ -39,6 +39,8 @@ class Bank:
     asked: dict[str, Operation] = field(default_factory=dict)
 
     async def carry_out(self, operation: Operation) -> Outcome:
+        # What is known of an earlier attempt differs from one to the next.
+        operation = replace(operation, provider_id=None, is_repeat=False, asked_at_ms=0)
         if operation.key not in self.asked:
             self.asked[operation.key] = operation
             self._check(operation)
