@@ -59,6 +59,12 @@ select {_CARD_COLUMNS} from card c
 where c.thread_id = $1 and c.is_open order by c.card_id limit $2
 """
 
+# Whether an open card of the thread asks for signatures on the document $2.
+DOCUMENT_HAS_CARD = """
+select exists (select from card where thread_id = $1 and is_open
+               and type = 'sign' and payload ->> 'document_id' = $2)
+"""
+
 # The cards of a type in a thread, the newest first.
 CARDS_OF_TYPE = f"""
 select {_CARD_COLUMNS} from card c

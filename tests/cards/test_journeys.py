@@ -196,6 +196,17 @@ async def test_nobody_signs_another_text_than_they_have_seen(stage: Stage) -> No
         await stage.act(project.buyer, card, "sign", sha256=SHA256)
 
 
+async def test_one_card_at_a_time_asks_for_signatures_on_a_document(stage: Stage) -> None:
+    project = await stage.project()
+    payload = {"document_id": await stage.document(project, [project.buyer])}
+    card = await stage.make(project.seller, project.thread_id, "sign", payload)
+    with pytest.raises(ActionConflict, match="already asks"):
+        await stage.make(project.buyer, project.thread_id, "sign", payload)
+    await stage.act(project.seller, card, "withdraw")
+    again = await stage.make(project.buyer, project.thread_id, "sign", payload)
+    assert again.waits_for == (project.buyer,)
+
+
 async def test_a_document_of_another_booking_is_not_signed_here(stage: Stage) -> None:
     project, other = await stage.project(), await stage.project()
     document_id = await stage.document(other, [other.buyer])

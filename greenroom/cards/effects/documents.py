@@ -7,6 +7,7 @@ from greenroom.bookings.documents.actions import Document
 from greenroom.bookings.legs import thread_of
 from greenroom.cards.context import EffectContext
 from greenroom.cards.registry import effect
+from greenroom.cards.sql import DOCUMENT_HAS_CARD
 from greenroom.kernel.errors import ActionConflict, CardInvalid, NotFound
 
 
@@ -21,6 +22,11 @@ async def load_signers(ctx: EffectContext) -> None:
         raise CardInvalid("There is no such document in this thread's booking.")
     if not document.is_open:
         raise ActionConflict(f"The document is {document.state}.")
+    if await ctx.tx.conn.fetchval(DOCUMENT_HAS_CARD, ctx.card.thread_id, document.document_id):
+        raise ActionConflict(
+            "A card already asks for signatures on this document.",
+            hint="Sign on that card, or withdraw it and ask again.",
+        )
     ctx.card = replace(ctx.card, group_id=document.group_id)
     ctx.set_totals(title=document.title, sha256=document.sha256)
     _show_signers(ctx, document)
