@@ -37,6 +37,9 @@ from tests.support.api import Api
 from tests.support.clock import FakeClock
 from tests.support.databases import database_at, drop_database, memory_folder, run_sql
 from tests.support.s3 import BUCKET, S3Engine
+from tests.support.seeds import chosen_seed, repeat_generated_examples
+
+repeat_generated_examples()
 
 DYNAMODB_TEST_BYTES = 1_000_000_000
 POSTGRES_TEST_BYTES = 8_000_000_000
@@ -175,10 +178,9 @@ async def pool(database_url: str) -> AsyncIterator[asyncpg.Pool]:
 
 
 @pytest.fixture
-def seed() -> random.Random:
+def seed(request: pytest.FixtureRequest) -> random.Random:
     """Printed with a failure, as pytest shows what a failed test wrote."""
-    given = os.environ.get("GREENROOM_SEED")
-    number = int(given) if given else random.SystemRandom().randrange(1 << 32)
+    number = chosen_seed(request.node.nodeid)
     print(f"replay with GREENROOM_SEED={number}")
     return random.Random(number)
 

@@ -22,6 +22,7 @@ from greenroom.platform.dynamodb.metering import Meter
 from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.dynamodb.transport import open_client
 from greenroom.platform.postgres.pool import new_pool
+from tests.support.seeds import chosen_seed
 
 from .faults import FaultRig
 from .mischief import dynamodb_mischief, postgres_mischief
@@ -143,8 +144,8 @@ def person() -> Callable[[], str]:
 
 
 @pytest.fixture
-def seed() -> Seed:
+def seed(request: pytest.FixtureRequest) -> Seed:
     """Printed with a failure, as pytest shows what a failed test wrote."""
-    chosen = Seed.chosen()
+    chosen = Seed(chosen_seed(request.node.nodeid))
     print(f"replay with {chosen}")
     return chosen

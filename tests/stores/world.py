@@ -1,6 +1,5 @@
 """What the contract's tests share: a clock that cannot be trusted, people, and short words."""
 
-import os
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,9 +14,10 @@ from greenroom.kernel.errors import Problem
 from greenroom.kernel.ids import ALPHABET, RANDOM_CHARS, Randomness, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.idempotency import Kept, Once
+from tests.support import seeds
 
 START_MS = 1_800_000_000_000
-IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
+IS_FULL = seeds.IS_FULL
 ROOMY = Limits(page=100, messages_page=50)
 
 
@@ -68,11 +68,6 @@ class Seed:
     def __init__(self, number: int) -> None:
         self.number = number
         self.random = random.Random(number)
-
-    @classmethod
-    def chosen(cls) -> "Seed":
-        given = os.environ.get("GREENROOM_SEED")
-        return cls(int(given) if given else random.SystemRandom().randrange(1 << 32))
 
     def __str__(self) -> str:
         return f"GREENROOM_SEED={self.number}"
