@@ -19,6 +19,7 @@ from greenroom.files.media.job import NotScannedError
 from greenroom.files.media.process import MediaProcess, MediaUnavailableError
 from greenroom.kernel.errors import Unavailable
 from greenroom.kernel.startup import StartupError
+from greenroom.platform.aws.eventbridge import EventBridgeError, open_event_bridge
 from greenroom.platform.blobs.place import S3Place
 from greenroom.platform.blobs.s3.errors import S3Error
 from greenroom.platform.dynamodb.errors import DynamoDbError
@@ -61,6 +62,7 @@ async def examine(settings: Settings) -> list[Finding]:
         _cards(settings),
         await _payments(settings),
         await _webhooks(settings),
+        await _eventbridge(settings),
         await _scanner(settings),
         await _classifier(settings),
         _video(),
@@ -246,6 +248,20 @@ async def _webhooks(settings: Settings) -> Finding:
         text = f"deliveries to {failing[0]} fail; `greenroom webhooks deliveries` says why"
         return Finding("webhooks", "note", text)
     return Finding("webhooks", "ok", f"{len(found)} webhooks" if found else "none")
+
+
+async def _eventbridge(settings: Settings) -> Finding:
+    """Whether requests can be signed. Nothing is published."""
+    bus = settings.eventbridge_bus
+    if bus is None:
+        return Finding("eventbridge", "ok", "not used")
+    place = (settings.eventbridge_endpoint, settings.eventbridge_region)
+    try:
+        opened = open_event_bridge(bus, endpoint=place[0], region=place[1])
+        await opened.find_keys()
+    except EventBridgeError as error:
+        return Finding("eventbridge", "missing", str(error))
+    return Finding("eventbridge", "ok", f"events go to {bus}")
 
 
 async def _stripe(settings: Settings) -> Finding:

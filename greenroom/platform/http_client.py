@@ -252,7 +252,22 @@ async def _exchange(
         if isinstance(getattr(error, "os_error", None), EgressRefusedError):
             raise HttpError("refused: the host's address is not public") from error
         # Its text can repeat the address, and that can hold a secret.
-        raise HttpError(f"the connection failed ({type(error).__name__})") from error
+        raise HttpError(_what_failed(error)) from error
+
+
+def _what_failed(error: Exception) -> str:
+    import aiohttp  # noqa: PLC0415
+
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, socket.gaierror):
+        return "the host's name is not known"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "there is no TLS connection: the certificate or the protocol is not accepted"
+    if isinstance(cause, ConnectionRefusedError):
+        return "the connection was refused: nothing listens there"
+    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError):
+        return "the connection was closed before there was an answer"
+    return f"the connection failed ({type(error).__name__})"
 
 
 async def _read(answer: "aiohttp.ClientResponse", limit_bytes: int, *, cut: bool) -> bytes:

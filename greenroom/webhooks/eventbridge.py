@@ -15,7 +15,12 @@ import msgspec
 from greenroom.events.consumers import Progress
 from greenroom.events.model import LoggedEvent
 from greenroom.kernel.errors import Unavailable, Unreadable
-from greenroom.platform.aws.eventbridge import BYTES_PER_REQUEST, ENTRIES_PER_REQUEST, Entry
+from greenroom.platform.aws.eventbridge import (
+    BYTES_PER_REQUEST,
+    ENTRIES_PER_REQUEST,
+    Entry,
+    EventBridgeError,
+)
 from greenroom.platform.postgres.pool import Session
 from greenroom.webhooks.body import body_of
 from greenroom.webhooks.data import refer
@@ -100,6 +105,10 @@ class EventBridgePublisher:
         except Unavailable as failure:
             log.warning("EventBridge takes no events just now", extra={"code": str(failure)})
             raise
+        except EventBridgeError as failure:
+            # Somebody has to correct something, and meanwhile nothing is lost.
+            log.error("EventBridge gets no events: %s", failure)
+            raise Unavailable("EventBridge takes no events.") from failure
         for event, error in zip(events, errors, strict=False):
             if error is None:
                 self._taken.add(event.position)

@@ -18,7 +18,8 @@ EXCERPT_CHARACTERS = 300
 HOUR_MS = 60 * 60 * 1000
 DAY_MS = 24 * HOUR_MS
 
-RETRIES = Backoff(base_ms=5_000, cap_ms=3 * HOUR_MS)
+LONGEST_PAUSE_MS = 3 * HOUR_MS
+RETRIES = Backoff(base_ms=5_000, cap_ms=LONGEST_PAUSE_MS)
 """Without a number of attempts: they end with the time that a delivery has."""
 
 BACK_AFTER_MS = 5 * 60 * 1000
@@ -79,19 +80,27 @@ class Attempt:
     excerpt: str | None = None
     was_made: bool = True
     """Whether the receiver was asked at all."""
+    wait_ms: int = 0
+    """How long the receiver asks to be left alone."""
 
     @property
     def is_success(self) -> bool:
         return self.error is None
 
 
-def judge(status: int, body: bytes) -> Attempt:
+def judge(status: int, body: bytes, retry_after: str = "") -> Attempt:
     """Statuses from 200 to 299 say that the receiver has the event; all others that it has not.
     Of the body only a failure's beginning is kept, for whoever looks for the cause."""
     if 200 <= status < 300:
         return Attempt(status, None)
     error = "redirects are not followed" if 300 <= status < 400 else f"status {status}"
-    return Attempt(status, error, excerpt_of(body) or None)
+    return Attempt(status, error, excerpt_of(body) or None, wait_ms=_wait_ms(retry_after))
+
+
+def _wait_ms(retry_after: str) -> int:
+    """Of a Retry-After in seconds; a date or anything else counts as none."""
+    is_number = retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 10
+    return min(int(retry_after) * 1000, LONGEST_PAUSE_MS) if is_number else 0
 
 
 def excerpt_of(body: bytes) -> str:
@@ -101,11 +110,18 @@ def excerpt_of(body: bytes) -> str:
 
 
 def next_attempt_ms(
-    *, now_ms: int, since_ms: int, attempts: int, chance: float, retry_hours: int
+    *,
+    now_ms: int,
+    since_ms: int,
+    attempts: int,
+    chance: float,
+    retry_hours: int,
+    wait_ms: int = 0,
 ) -> int | None:
-    """When to try again after this many failed attempts; None when the time is over. The last
-    attempt is at the end of that time."""
+    """When to try again after this many failed attempts, not before the receiver's `wait_ms`; None
+    when the time is over. The last attempt is at the end of that time."""
     end_ms = since_ms + retry_hours * HOUR_MS
     if now_ms >= end_ms:
         return None
-    return min(end_ms, now_ms + int(RETRIES.delay_ms(attempts - 1, chance)))
+    pause_ms = max(int(RETRIES.delay_ms(attempts - 1, chance)), wait_ms)
+    return min(end_ms, now_ms + pause_ms)

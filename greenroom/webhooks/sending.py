@@ -300,7 +300,7 @@ class Sender:
             )
         except HttpError as error:
             return Attempt(None, str(error))
-        return judge(reply.status, reply.body)
+        return judge(reply.status, reply.body, reply.headers.get("retry-after", ""))
 
     def _outcome(self, due: Due, attempt: Attempt, duration_ms: int) -> Outcome:
         now_ms = self._clock()
@@ -312,6 +312,7 @@ class Sender:
                 attempts=due.attempts + 1,
                 chance=self._chance(),
                 retry_hours=self._limits.webhook_retry_hours,
+                wait_ms=attempt.wait_ms,
             )
         return Outcome(
             webhook_id=due.webhook_id,

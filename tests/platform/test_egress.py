@@ -278,3 +278,10 @@ async def test_the_certificate_is_checked_against_the_name_in_the_url() -> None:
             )
         await client.close()
         assert seen == ["hooks.shop.example"]
+
+
+async def test_a_refused_connection_is_told_in_words() -> None:
+    async with running(b"") as server:
+        url = server.url
+    with pytest.raises(HttpError, match="nothing listens there"):
+        await get(HttpClient(egress=parse_egress("127.0.0.1")), url)

@@ -11,7 +11,7 @@ import pytest
 from greenroom.kernel.errors import ActionInvalidState, NotFound
 from greenroom.platform.http_client import Reply
 from greenroom.webhooks.actions import Changes
-from greenroom.webhooks.model import DAY_MS, HOUR_MS, Attempt, next_attempt_ms
+from greenroom.webhooks.model import DAY_MS, HOUR_MS, Attempt, judge, next_attempt_ms
 from greenroom.webhooks.signing import Sealer
 from greenroom.webhooks.upkeep import WebhookUpkeep
 from tests.support.waiting import PATIENCE_S, until
@@ -401,3 +401,15 @@ def test_pauses_grow_and_end_after_three_days() -> None:
     assert pauses[:3] == [5_000, 10_000, 20_000]
     assert max(pauses) == 3 * HOUR_MS
     assert 30 < attempts < 45
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "pause_ms"),
+    [("60", 60_000), ("1", 5_000), ("999999999", 3 * HOUR_MS), ("soon", 5_000), ("-1", 5_000)],
+)
+def test_a_receiver_that_asks_for_time_gets_it(retry_after: str, pause_ms: int) -> None:
+    attempt = judge(503, b"", retry_after)
+    next_ms = next_attempt_ms(
+        now_ms=0, since_ms=0, attempts=1, chance=1.0, retry_hours=72, wait_ms=attempt.wait_ms
+    )
+    assert next_ms == pause_ms

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 from aiohttp import web
 
+from greenroom import doctor
 from greenroom.bootstrap import Rooms
 from greenroom.commands.failures import FAILED, explain
 from greenroom.events.consumers import Consumer
@@ -23,7 +25,7 @@ from greenroom.platform.aws.eventbridge import (
     open_event_bridge,
 )
 from greenroom.platform.aws.signing import FixedKeys
-from greenroom.settings import Settings
+from greenroom.settings import Settings, load_settings
 from greenroom.webhooks.data import EventData
 from greenroom.webhooks.eventbridge import CONSUMER, WINDOW, EventBridgePublisher, PutsEvents
 from tests.support.api import Api, Person
@@ -357,3 +359,33 @@ def test_a_bus_without_a_region_is_explained(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(EventBridgeError, match="Set GREENROOM_EVENTBRIDGE_REGION") as refused:
         open_event_bridge("marketplace", endpoint=None, region=None)
     assert explain(refused.value) == (str(refused.value), FAILED)
+
+
+class _WithoutKeys:
+    async def put(self, _entries: Sequence[Entry]) -> list[str | None]:
+        raise EventBridgeError("No AWS credentials were found.")
+
+
+async def test_missing_credentials_are_told_in_a_line(
+    publishing: Publishing, api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    await write(*await api.people("ann", "bob"), threads=1, messages=1)
+    await collect(publishing.rooms)
+    with pytest.raises(Unavailable):
+        await publishing.new_consumer(_WithoutKeys()).step()
+    [told] = [each for each in caplog.records if "gets no events" in each.message]
+    assert "No AWS credentials were found." in told.message
+    assert told.exc_info is None
+
+
+async def test_doctor_looks_for_the_credentials_of_eventbridge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    given = {"GREENROOM_EVENTBRIDGE_BUS": BUS, "GREENROOM_HOME": str(tmp_path)}
+    found = await doctor._eventbridge(load_settings(given))
+    assert (found.verdict, "No AWS credentials" in found.text) == ("missing", True)

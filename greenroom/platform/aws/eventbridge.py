@@ -79,6 +79,10 @@ class EventBridge:
             content_type=CONTENT_TYPE,
         )
 
+    async def find_keys(self) -> None:
+        """Raises EventBridgeError if there are no credentials to sign requests with."""
+        await self._keys()
+
     async def put(self, entries: Sequence[Entry]) -> list[str | None]:
         """Publish at most 10 entries. For each, in order, None if it was taken, else the code of
         its error. Raises Unavailable if it is not known whether any was taken or a later attempt
