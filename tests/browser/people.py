@@ -134,6 +134,8 @@ class People:
         person = await self.meet(user_id, viewport=viewport, **options)
         await person.block(blocked)
         await person.page.goto(f"{self._demo.url}{path}#token={self._demo.token(user_id)}")
+        # The page has taken the token, so that the person stays signed in wherever they go next.
+        await person.page.wait_for_function("() => !location.hash.includes('token=')")
         return person
 
     async def meet(self, name: str, **options: Any) -> Person:

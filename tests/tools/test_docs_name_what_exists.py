@@ -23,7 +23,7 @@ ROOTS = ("", "greenroom", "web/app/src", "web/app", "web/sdk/src")
 PATH = re.compile(r"`([a-z_0-9.-]+(?:/[\w.*-]+)*/?)`")
 ENDINGS = ("/", ".py", ".ts", ".md", ".sql", ".toml", ".yaml", ".json", ".lock")
 # Folders that are about to be made.
-NO_SETTINGS = {"GREENROOM_TORTURE", "GREENROOM_URL"}
+NO_SETTINGS = {"GREENROOM_SEED", "GREENROOM_TORTURE", "GREENROOM_URL"}
 STRANGE = re.compile(r"TD-\d|\bapi\.md|\bdomain\.md|\bthe seed's|\bseed's own")
 
 
