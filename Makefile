@@ -121,9 +121,10 @@ bench: setup web browser ## Measure, as ratios against named limits
 bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (optional, root for apt)
 	$(BIN)/python -m bench.peers
 
-torture: setup ## Fault tests and generated histories with full counts (long)
+torture: setup web browser ## Fault tests and generated histories with full counts (long)
 	GREENROOM_TORTURE=full $(BIN)/pytest -s --durations=10 tests/torture tests/stores tests/client \
-		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py
+		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py \
+		tests/browser/test_accessibility.py tests/browser/test_snippets.py
 
 lock: setup ## Resolve the dependencies anew
 	$(LOCK) --extra stripe --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock
