@@ -27,7 +27,7 @@ QUICK := tests/accounts tests/cards tests/conversations/test_*.py tests/panel te
 # Modules are compiled once, whatever the shell says: tests start the product hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup web run test quick test-clock check format types limits errors events browser screenshots lighthouse bench bench-peers torture lock clean
+.PHONY: help setup web run test quick test-clock check check-types check-rules check-web format types limits errors events browser screenshots lighthouse bench bench-peers torture lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,10 +83,17 @@ test-clock: setup web browser ## Run the tests that touch time at other moments 
 	$(BIN)/python -m tools.moments $(if $(MOMENT),--moment '$(MOMENT)') $(FILES)
 
 check: setup $(WEB_TOOLS) $(SDK_TOOLS) $(LINT_TOOLS) ## Lint, format, types and the rules between rooms
+	@$(MAKE) --no-print-directory -j2 --output-sync=target check-types check-rules check-web
+
+check-types:
+	$(BIN)/mypy
+
+check-rules:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-web:
 	$(NPM) --prefix web/app run check
 
 format: setup $(WEB_TOOLS) ## Format the code
@@ -121,9 +128,11 @@ bench: setup web browser ## Measure, as ratios against named limits
 bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (optional, root for apt)
 	$(BIN)/python -m bench.peers
 
-torture: setup ## Fault tests and generated histories with full counts (long)
+torture: setup web browser ## Fault tests and generated histories with full counts (long)
 	GREENROOM_TORTURE=full $(BIN)/pytest -s --durations=10 tests/torture tests/stores tests/client \
-		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py
+		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py \
+		tests/browser/test_accessibility.py tests/browser/test_hostile_text.py \
+		tests/browser/test_snippets.py
 
 lock: setup ## Resolve the dependencies anew
 	$(LOCK) --extra stripe --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock

@@ -35,15 +35,23 @@ from greenroom.platform.postgres.pool import open_pool
 from greenroom.settings import Settings, load_settings
 from tests.support.api import Api
 from tests.support.clock import FakeClock
-from tests.support.databases import database_at, drop_database, memory_folder, run_sql
+from tests.support.databases import database_at, drop_database, memory_folder, new_home, run_sql
+from tests.support.run_folder import open_run_folder, remove_run_folder
 from tests.support.s3 import BUCKET, S3Engine
 from tests.support.seeds import chosen_seed, repeat_generated_examples
+from tests.support.tls import share_tls_context
 
 repeat_generated_examples()
+share_tls_context()
 
 DYNAMODB_TEST_BYTES = 1_000_000_000
 POSTGRES_TEST_BYTES = 8_000_000_000
 """Far more than what tests write into one engine, logs included."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if open_run_folder():
+        config.add_cleanup(remove_run_folder)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -121,7 +129,7 @@ def dynamodb_access() -> Iterator[Access]:
 @pytest.fixture(scope="session")
 def s3_engine() -> Iterator[S3Engine]:
     """An embedded S3 that runs until the end, with a bucket."""
-    home = Path(tempfile.mkdtemp(prefix="greenroom-test-"))
+    home = new_home()
     engine = EmbeddedS3(home)
     try:
         with engine.using() as url:
@@ -188,8 +196,7 @@ def seed(request: pytest.FixtureRequest) -> random.Random:
 @pytest.fixture(scope="module")
 def open_home() -> Iterator[Path]:
     """For engines that do not run as root: only root may enter pytest's tmp_path."""
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-home-"))
-    folder.chmod(0o755)
+    folder = new_home("greenroom-home-")
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

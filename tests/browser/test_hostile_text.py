@@ -1,5 +1,6 @@
 """Hostile text is shown as text everywhere and has no other effect."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 from playwright.async_api import Route, expect
 
+from tests.support import IS_FULL
 from tools.demo import Demo
 
 from .hostile import AVATARS, CORPUS, LAYOUT, SCRIPTS, TEMPLATES, Watch
@@ -113,14 +115,21 @@ async def test_messages_and_cards_in_the_thread_and_the_panel(
     assert await watch.harm() == []
 
 
+@pytest.mark.parametrize(
+    # On a phone nothing but the layout is another.
+    ("screen", "typed"),
+    [("desktop", CORPUS), ("phone", CORPUS if IS_FULL else LAYOUT)],
+    ids=SCREENS,
+    indirect=["screen"],
+)
 async def test_what_is_typed_is_echoed_sent_and_received(
-    people: People, demo: Demo, market: Market, screen: dict[str, Any]
+    people: People, demo: Demo, market: Market, screen: dict[str, Any], typed: Sequence[str]
 ) -> None:
     made = market.book()
     writer, writers = await open_watched(people, demo, made.buyer, made.path, screen)
     other, others = await open_watched(people, demo, made.seller, made.path, screen)
     talk = Talk(writer)
-    for text in CORPUS:
+    for text in typed:
         await talk.composer.fill(text[:2000])
         await writer.page.get_by_role("button", name="Send").click()
         if text in SCRIPTS:

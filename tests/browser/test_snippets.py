@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import ViewportSize
 
+from tests.support import IS_FULL
 from tools.demo import Demo
 from tools.webapp import BIN, REPOSITORY, install_examples
 
@@ -16,6 +17,8 @@ from .people import People
 from .snippets import SERVER, Snippet, examples, read_snippets
 
 WIDTHS = (1440, 1100, 820, 390)
+FRAMEWORK_WIDTHS = WIDTHS if IS_FULL else (WIDTHS[0], WIDTHS[-1])
+"""Of frameworks, which put the same tag into the page as a printed page does."""
 HEIGHT = 900
 VITE = REPOSITORY / "web/examples/node_modules/vite/bin/vite.js"
 PATIENCE_S = 120
@@ -119,7 +122,7 @@ def build(folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", FRAMEWORK_WIDTHS)
 async def test_an_example_of_a_framework_is_built_and_usable_at_every_width(
     people: People, demo: Demo, site: ForeignSite, built: str, width: int
 ) -> None:

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -31,6 +30,7 @@ from greenroom.platform.postgres import migrations
 from greenroom.settings import SETTINGS, limit_variable, load_settings
 from tests.support import REPOSITORY, command
 from tests.support.command import Result
+from tests.support.databases import new_home
 from tests.support.waiting import PATIENCE_S
 
 PASSWORD = "hunter2"
@@ -111,8 +111,7 @@ class Server:
 @pytest.fixture
 def street() -> Iterator[Path]:
     """A folder everybody may enter; pytest's own tmp_path is for its owner only."""
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    folder.chmod(0o755)
+    folder = new_home()
     yield folder
     shutil.rmtree(folder)
 

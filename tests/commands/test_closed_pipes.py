@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.embedded.postgres import EmbeddedPostgres
 from tests.support import REPOSITORY, command
 from tests.support.api import Api
+from tests.support.databases import new_home
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE_S
 
@@ -138,8 +138,7 @@ def closed_pipe() -> Iterator[int]:
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """That PostgreSQL may enter, which does not run as root."""
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    folder.chmod(0o755)
+    folder = new_home()
     yield folder
     EmbeddedPostgres(folder).stop()
     shutil.rmtree(folder)

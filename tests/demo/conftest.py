@@ -4,21 +4,25 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
+from greenroom.demo.media.album import FILES
 from greenroom.platform.dynamodb.credentials import Access
 from greenroom.platform.dynamodb.schema import create_table
 from greenroom.platform.dynamodb.transport import open_client
 from greenroom.settings import load_settings
-from tests.support.remembered_media import remember
+from tests.support.remembered_media import RememberedMedia, remembered_files
 
 from .places import NewPlace, Place
 
-NewDatabase = Callable[[], Awaitable[str]]
+
+class NewDatabase(Protocol):
+    def __call__(self, copied_from: str | None = None) -> Awaitable[str]:
+        """The address of a database without a sample, or with all that is in another."""
 
 
 async def run_on(url: str, statement: str) -> None:
@@ -32,7 +36,9 @@ async def run_on(url: str, statement: str) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def remembered_media() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        remember(patch)
+        patch.setattr("greenroom.demo.sample.MediaProcess", RememberedMedia)
+        for name, file in remembered_files().items():
+            patch.setitem(FILES, name, file)
         yield
 
 
@@ -40,9 +46,10 @@ def remembered_media() -> Iterator[None]:
 async def new_database(postgres_url: str, template_database: str) -> AsyncIterator[NewDatabase]:
     made: list[str] = []
 
-    async def make() -> str:
+    async def make(copied_from: str | None = None) -> str:
         made.append(f"greenroom_demo_{secrets.token_hex(4)}")
-        await run_on(postgres_url, f"CREATE DATABASE {made[-1]} TEMPLATE {template_database}")
+        template = urlsplit(copied_from).path[1:] if copied_from else template_database
+        await run_on(postgres_url, f"CREATE DATABASE {made[-1]} TEMPLATE {template}")
         return urlsplit(postgres_url)._replace(path=f"/{made[-1]}").geturl()
 
     yield make

@@ -18,6 +18,7 @@ from greenroom.demo.people import PEOPLE
 from greenroom.demo.sample import load_sample
 from greenroom.demo.welcome import describe_sample
 
+from .conftest import NewDatabase
 from .places import DAY_MS, NOW_MS, NewPlace, Place, clock, numbered, seen_by, without_chance
 
 STORES = ("postgres", "dynamodb")
@@ -159,34 +160,12 @@ async def test_nothing_of_the_sample_is_left_undone(samples: Loaded, store: str)
     assert paid == {"none", "paid"}
 
 
-@pytest.mark.parametrize("store", STORES)
-async def test_people_answer_the_samples_cards(new_place: NewPlace, store: str) -> None:
-    """What the buttons do, on a sample that was loaded a moment ago."""
-    place = await new_place(store)
-    await load_sample(place.settings, place.url, clock=clock)
-    async with rooms_of(place) as rooms:
-        for person in ("maya", "loft"):
-            page = await rooms.conversations.inbox(
-                person, InboxFilter(Folder.ACTION), after=None, limit=50
-            )
-            assert page.items, person
-        cards = rooms.contract.cards
-        [(card_id, buyer, version)] = await place.rows(
-            "select card_id, buyer, version from card where type = 'overtime' and is_open"
-        )
-        await cards.act(buyer, card_id, "accept", version, {})
-        await rooms.contract.worker.run_until_idle()
-        card, _ = await cards.access(buyer, card_id)
-        assert card.state == "paid"
-
-
 async def test_a_second_store_has_the_same_talks_beside_the_first_ones_contracts(
-    new_place: NewPlace,
+    samples: Loaded, new_place: NewPlace, new_database: NewDatabase
 ) -> None:
     """As `make run` and then `make run STORE=dynamodb` do in one home."""
-    one, other = await new_place("postgres"), await new_place("dynamodb")
-    other = replace(other, url=one.url)
-    assert await load_sample(one.settings, one.url, clock=clock)
+    one = replace(samples["postgres"], url=await new_database(samples["postgres"].url))
+    other = replace(await new_place("dynamodb"), url=one.url)
     bookings = "select * from booking_group where state = 'confirmed' order by 1"
     before = await one.rows(bookings)
     assert await load_sample(other.settings, other.url, clock=clock)
@@ -296,3 +275,23 @@ async def test_people_go_on_talking_where_a_crowd_stopped(new_place: NewPlace, s
                 assert event.message == sent.message
                 read = await verbs.mark_read(other, thread.id, sent.message.id)
                 assert read.inbox.unread_count == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_people_answer_the_samples_cards(samples: Loaded, store: str) -> None:
+    """What the buttons do. The last test here, as it changes what the others look at."""
+    place = samples[store]
+    async with rooms_of(place) as rooms:
+        for person in ("maya", "loft"):
+            page = await rooms.conversations.inbox(
+                person, InboxFilter(Folder.ACTION), after=None, limit=50
+            )
+            assert page.items, person
+        cards = rooms.contract.cards
+        [(card_id, buyer, version)] = await place.rows(
+            "select card_id, buyer, version from card where type = 'overtime' and is_open"
+        )
+        await cards.act(buyer, card_id, "accept", version, {})
+        await rooms.contract.worker.run_until_idle()
+        card, _ = await cards.access(buyer, card_id)
+        assert card.state == "paid"

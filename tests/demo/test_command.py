@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from .conftest import NewDatabase
 
 from tests.support import command
+from tests.support.databases import new_home
 from tests.support.ports import free_port
 
 # For a machine without curl: as much of it as the box uses.
@@ -112,8 +112,7 @@ KEPT = {
 def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., Demo]]:
     """Starts the demo in one home, as often as it is called."""
     # Not pytest's tmp_path: as root, PostgreSQL's account could not enter it.
-    street = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    street.chmod(0o755)
+    street = new_home()
     started: list[Demo] = []
 
     def start_one(*options: str) -> Demo:

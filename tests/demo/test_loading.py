@@ -116,6 +116,17 @@ def settings(tmp_path: "Path") -> Settings:
     return load_settings({"GREENROOM_HOME": str(tmp_path)})
 
 
+@pytest.fixture(scope="module")
+async def whole_sample(
+    tmp_path_factory: pytest.TempPathFactory, new_database: "NewDatabase"
+) -> str:
+    """The address of a database with the sample. Tests look at it, and change only copies."""
+    settings = load_settings({"GREENROOM_HOME": str(tmp_path_factory.mktemp("home"))})
+    url = await new_database()
+    assert await load_sample(settings, url, clock=clock)
+    return url
+
+
 async def assert_promises(database: Any, feed_from_ms: int) -> None:
     moments = {"feed_from": feed_from_ms, "now": NOW_MS}
     times = {name: f"to_timestamp({at_ms / 1000})" for name, at_ms in moments.items()}
@@ -124,11 +135,9 @@ async def assert_promises(database: Any, feed_from_ms: int) -> None:
 
 
 async def test_the_sample_keeps_every_promise(
-    settings: Settings, new_database: "NewDatabase", look_into: Callable[[str], Any]
+    whole_sample: str, look_into: Callable[[str], Any]
 ) -> None:
-    url = await new_database()
-    assert await load_sample(settings, url, clock=clock)
-    async with look_into(url) as database:
+    async with look_into(whole_sample) as database:
         await assert_promises(database, NOW_MS - 7 * DAY_MS)
         kinds = dict(await database.rows("select kind, count(*) from thread group by 1"))
         assert set(kinds) == {"inquiry", "invite", "project"}
@@ -153,12 +162,12 @@ async def test_the_sample_keeps_every_promise(
 
 
 async def test_the_same_seed_gives_the_same_rows(
-    settings: Settings, new_database: "NewDatabase"
+    settings: Settings, new_database: "NewDatabase", whole_sample: str
 ) -> None:
     found = []
-    for seed in (1, 1, 2):
-        url = await new_database()
-        await load_sample(settings, url, seed=seed, clock=clock)
+    for seed, loaded in ((1, whole_sample), (1, None), (2, None)):
+        url = await new_database(loaded)
+        assert await load_sample(settings, url, seed=seed, clock=clock) == (loaded is None)
         await load_bulk(settings, url, Bulk(seed, 500, 12), clock=clock)
         found.append(await Place(settings, url).contents())
     first, second, other = found
@@ -168,11 +177,10 @@ async def test_the_same_seed_gives_the_same_rows(
 
 @pytest.mark.parametrize("later_ms", [0, 3 * DAY_MS + 5 * HOUR_MS])
 async def test_loading_again_changes_nothing(
-    settings: Settings, new_database: "NewDatabase", later_ms: int
+    settings: Settings, new_database: "NewDatabase", whole_sample: str, later_ms: int
 ) -> None:
-    url = await new_database()
+    url = await new_database(whole_sample)
     bulk = Bulk(1, 300, 10)
-    assert await load_sample(settings, url, clock=clock)
     assert await load_bulk(settings, url, bulk, clock=clock)
     before = await Place(settings, url).contents()
     assert not await load_sample(settings, url, seed=5, clock=lambda: NOW_MS + later_ms)
@@ -184,12 +192,12 @@ async def test_loading_again_changes_nothing(
 async def test_a_load_that_was_cut_short_is_finished_by_the_next(
     settings: Settings,
     new_database: "NewDatabase",
+    whole_sample: str,
     look_into: Callable[[str], Any],
     monkeypatch: pytest.MonkeyPatch,
     played: int,
 ) -> None:
-    whole, broken = await new_database(), await new_database()
-    await load_sample(settings, whole, clock=clock)
+    broken = await new_database()
     with monkeypatch.context() as patch:
         patch.setattr(sample_module, "cues", lambda *args: [*cues(*args)[:played], None])
         with pytest.raises(AttributeError):
@@ -197,11 +205,11 @@ async def test_a_load_that_was_cut_short_is_finished_by_the_next(
     # A day later; but what was begun goes on at its own times.
     await load_sample(settings, broken, clock=lambda: NOW_MS + DAY_MS)
     said = "select message_id, body_text, created_at, edited_at, deleted_at from message order by 1"
-    async with look_into(whole) as expected, look_into(broken) as found:
+    async with look_into(whole_sample) as expected, look_into(broken) as found:
         assert await found.rows(said) == await expected.rows(said)
         marks = "select thread_id, user_id, last_read_id from thread_participant order by 1, 2"
         assert await found.rows(marks) == await expected.rows(marks)
-    found_there, wanted = [await Place(settings, url).contents() for url in (broken, whole)]
+    found_there, wanted = [await Place(settings, url).contents() for url in (broken, whole_sample)]
     for what in CONTRACT:
         assert found_there[what] == wanted[what], what
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from greenroom.platform.embedded.postgres import EmbeddedPostgres
 from greenroom.platform.http.app import HttpApp
 from greenroom.server import bind, serve_one
 from greenroom.settings import load_settings
+from tests.support.databases import new_home
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60
@@ -35,8 +35,7 @@ def taken() -> Iterator[int]:
 @pytest.fixture
 def home() -> Iterator[Path]:
     # Not pytest's tmp_path: as root, PostgreSQL's account could not enter it.
-    street = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    street.chmod(0o755)
+    street = new_home()
     yield street / "home"
     EmbeddedPostgres(street / "home").stop()
     shutil.rmtree(street)

@@ -25,8 +25,8 @@ from schemathesis.core.failures import Failure, FailureGroup
 from tests.support import IS_FULL
 from tests.support.api import Api, Client, Json, Person
 
-EXAMPLES = {"postgres": 40, "dynamodb": 15} if IS_FULL else {"postgres": 12, "dynamodb": 5}
-EXAMPLES_WITHOUT_RIGHT = 4
+EXAMPLES = {"postgres": 40, "dynamodb": 15} if IS_FULL else {"postgres": 4, "dynamodb": 2}
+EXAMPLES_WITHOUT_RIGHT = 4 if IS_FULL else 2
 BASE = "http://greenroom.test"
 # A secret can be anything, and needs no token that could be wrong.
 TAKE_ANY_TEXT = {"get_calendar"}

@@ -44,7 +44,7 @@ from .holds import (
 from .world import IS_FULL, Seed, WildClock, seeded_randomness
 
 MOST_DEALS = 3
-EXAMPLES = {"postgres": 12, "dynamodb": 4}
+EXAMPLES = {"postgres": 4, "dynamodb": 2}
 STEPS = 10
 THINGS = 5
 TYPES = [

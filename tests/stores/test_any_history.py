@@ -38,7 +38,7 @@ LIMITS = Limits(participants=4)
 PEOPLE = 5
 MOST_THREADS = 4
 MOST_STASHED = 8
-EXAMPLES = {"postgres": 30, "dynamodb": 10}
+EXAMPLES = {"postgres": 10, "dynamodb": 4}
 NOBODY = "msg_000000000000" + "0" * 14
 
 people = st.integers(0, PEOPLE - 1)

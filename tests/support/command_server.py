@@ -20,6 +20,9 @@ from typing import Any, NoReturn
 
 import greenroom.commands
 from greenroom.cli import main
+from greenroom.demo import sample
+from greenroom.demo.media.album import FILES
+from tests.support.remembered_media import RememberedMedia, remembered_files
 
 MAX_ORDER_BYTES = 1 << 17
 
@@ -83,6 +86,9 @@ def load() -> None:
         importlib.import_module(each.name)
     importlib.import_module("greenroom.bootstrap")
     importlib.import_module("greenroom.server")
+    # Tests load the sample in many processes, and most of that is drawing and making its files.
+    FILES.update(remembered_files())
+    setattr(sample, "MediaProcess", RememberedMedia)  # noqa: B010 (of another type)
     # Forked processes share this memory for as long as nobody writes to it.
     gc.freeze()
 

@@ -1,10 +1,14 @@
 """Databases on a PostgreSQL server, and a folder for engines."""
 
 import shutil
+import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
+
+HOME_BYTES = 4_000_000_000
+"""Far more than what tests write into one home."""
 
 
 def memory_folder(needed_bytes: int) -> Path | None:
@@ -13,6 +17,14 @@ def memory_folder(needed_bytes: int) -> Path | None:
     folder = Path("/dev/shm")  # noqa: S108 (only its children are used, and they are ours)
     has_room = folder.is_dir() and shutil.disk_usage(folder).free > needed_bytes
     return folder if has_room else None
+
+
+def new_home(prefix: str = "greenroom-test-") -> Path:
+    """A folder that everybody may enter: engines do not run as root, and only root may enter
+    pytest's tmp_path. In memory where there is room."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory_folder(HOME_BYTES)))
+    folder.chmod(0o755)
+    return folder
 
 
 async def run_sql(url: str, statement: str) -> None:

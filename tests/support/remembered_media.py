@@ -1,17 +1,16 @@
-"""The media process for tests that load the sample again and again: each file is made once."""
+"""The media process for tests that load the sample again and again: each file is drawn and made
+once in a run, whichever process of the run needs it first."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import wraps
+from pathlib import Path
 
-import pytest
-
-from greenroom.demo.media.album import FILES
+from greenroom.demo.media.album import FILES, SampleFile
 from greenroom.files.media.job import Made, MediaJob
 from greenroom.files.media.process import MediaProcess, MediaRunner
-
-_MADE: dict[str, tuple[Made, list[bytes | None]]] = {}
-"""By the hash of the upload; for each rendition its bytes, or None if it is the upload itself."""
+from tests.support.run_folder import keep, kept
 
 
 class RememberedMedia:
@@ -19,16 +18,13 @@ class RememberedMedia:
         self._media: MediaRunner = MediaProcess(at_once=at_once)
 
     async def run(self, job: MediaJob) -> Made:
-        digest = hashlib.sha256(job.path.read_bytes()).hexdigest()
-        if digest not in _MADE:
+        name = f"made-{hashlib.sha256(job.path.read_bytes()).hexdigest()}"
+        known: tuple[Made, list[bytes | None]] | None = kept(name)
+        if known is None:
             made = await self._media.run(job)
-            renditions = [
-                None if each.path == job.path else each.path.read_bytes()
-                for each in made.renditions
-            ]
-            _MADE[digest] = made, renditions
+            keep(name, (made, [_bytes_of(each.path, job) for each in made.renditions]))
             return made
-        made, renditions = _MADE[digest]
+        made, renditions = known
         written = []
         for each, data in zip(made.renditions, renditions, strict=True):
             path = job.path if data is None else job.out / each.path.name
@@ -41,8 +37,22 @@ class RememberedMedia:
         await self._media.close()
 
 
-def remember(patch: pytest.MonkeyPatch) -> None:
-    """Loads of the sample in this process draw and make each file once."""
-    patch.setattr("greenroom.demo.sample.MediaProcess", RememberedMedia)
-    for name, file in list(FILES.items()):
-        patch.setitem(FILES, name, replace(file, make=cache(file.make)))
+def _bytes_of(path: Path, job: MediaJob) -> bytes | None:
+    """Of a rendition; None if it is the upload itself."""
+    return None if path == job.path else path.read_bytes()
+
+
+def remembered_files() -> dict[str, SampleFile]:
+    return {name: replace(file, make=_remembered(name, file.make)) for name, file in FILES.items()}
+
+
+def _remembered(name: str, make: Callable[[], bytes]) -> Callable[[], bytes]:
+    @wraps(make)
+    def drawn() -> bytes:
+        data: bytes | None = kept(f"drawn-{name}")
+        if data is None:
+            data = make()
+            keep(f"drawn-{name}", data)
+        return data
+
+    return drawn

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
 from greenroom.platform.embedded.postgres import EmbeddedPostgres
+from tests.support.databases import new_home
 
 from .databases import Database, DynamoDatabase, PostgresDatabase
 from .talk import Server, Talk
@@ -20,8 +20,7 @@ StartTalk = Callable[..., Awaitable[Talk]]
 @pytest.fixture(scope="package")
 def home() -> Iterator[Path]:
     # Not pytest's tmp_path: only root may enter that, and the database does not run as root.
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-torture-"))
-    folder.chmod(0o755)
+    folder = new_home("greenroom-torture-")
     postgres, dynamodb = EmbeddedPostgres(folder), EmbeddedDynamoDb(folder)
     try:
         postgres.acquire()

@@ -5,13 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from greenroom import cli
+from tests.support.databases import new_home
 
 
 class Terminal:
@@ -34,7 +34,7 @@ class Terminal:
 def terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Terminal]:
-    home = Path(tempfile.mkdtemp(prefix="greenroom-test-"))
+    home = new_home()
     for name in [each for each in os.environ if each.startswith(("AWS_", "GREENROOM_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GREENROOM_HOME", str(home))

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from greenroom.platform.embedded.dynamodb.opening import running_access
 from greenroom.platform.embedded.dynamodb.shared import EmbeddedDynamoDb
 from tests.platform.dynamodb.faults import FaultyTable
 from tests.support import REPOSITORY
+from tests.support.databases import new_home
 from tests.support.waiting import PATIENCE_S
 
 USER = """
@@ -65,7 +65,7 @@ class User:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-test-"))
+    folder = new_home()
     yield folder
     engine.stop_engine(folder / "dynamodb")
     shutil.rmtree(folder)

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 
 from greenroom.platform.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, postmaster
 from tests.support import REPOSITORY
+from tests.support.databases import new_home
 from tests.support.waiting import PATIENCE_S
 
 AS_ROOT = os.geteuid() == 0
@@ -97,8 +97,7 @@ async def read(url: str, query: str) -> object:
 @pytest.fixture
 def street() -> Iterator[Path]:
     """A folder everybody may enter; pytest's own tmp_path is for its owner only."""
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    folder.chmod(0o755)
+    folder = new_home()
     yield folder
     shutil.rmtree(folder)
 

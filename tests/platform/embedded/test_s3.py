@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from greenroom.platform.embedded.s3.engine import Engine, find_engine
 from greenroom.platform.embedded.s3.shared import EmbeddedS3
 from tests.platform.blobs.chunks import chunks, joined
 from tests.support import REPOSITORY
+from tests.support.databases import new_home
 from tests.support.waiting import PATIENCE_S, wait_until
 
 USER = """
@@ -60,7 +60,7 @@ class User:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="greenroom-test-"))
+    folder = new_home()
     yield folder
     engine.stop_engine(folder / "s3")
     shutil.rmtree(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from greenroom.platform.embedded.postgres import EmbeddedPostgres
 from greenroom.platform.postgres import migrations
 from greenroom.platform.postgres.connecting import UnreachableError
 from greenroom.platform.postgres.migrations import MigrationError, migrate, pending
+from tests.support.databases import new_home
 
 ACTORS = "CREATE TABLE actor (id int PRIMARY KEY);\nINSERT INTO actor VALUES (1);\n"
 THREADS = "CREATE TABLE thread (id int PRIMARY KEY);\n"
@@ -24,8 +24,7 @@ THREADS = "CREATE TABLE thread (id int PRIMARY KEY);\n"
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     # Not pytest's tmp_path: as root, PostgreSQL's account could not enter it.
-    street = Path(tempfile.mkdtemp(prefix="greenroom-test-", dir="/tmp"))
-    street.chmod(0o755)
+    street = new_home()
     with EmbeddedPostgres(street / "home").using() as url:
         yield url
     shutil.rmtree(street)
