@@ -14,10 +14,10 @@ from greenroom.kernel.errors import Problem
 from greenroom.kernel.ids import ALPHABET, RANDOM_CHARS, Randomness, make_id
 from greenroom.kernel.limits import Limits
 from greenroom.platform.idempotency import Kept, Once
-from tests.support import seeds
+from tests import support
 
 START_MS = 1_800_000_000_000
-IS_FULL = seeds.IS_FULL
+IS_FULL = support.IS_FULL
 ROOMY = Limits(page=100, messages_page=50)
 
 

@@ -11,7 +11,8 @@ import zlib
 
 from hypothesis import settings
 
-IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
+from tests.support import IS_FULL
+
 _GIVEN = os.environ.get("GREENROOM_SEED")
 _MAKES_NEW = _GIVEN == "new" or (IS_FULL and not _GIVEN)
 
