@@ -131,8 +131,9 @@ bench-peers: setup ## Measure beside Synapse and Prosody, which it installs (opt
 torture: setup web browser ## Fault tests and generated histories with full counts (long)
 	GREENROOM_TORTURE=full $(BIN)/pytest -s --durations=10 tests/torture tests/stores tests/client \
 		tests/bookings/charging tests/files/test_killed.py tests/hardening/test_reference.py \
-		tests/browser/test_accessibility.py tests/browser/test_hostile_text.py \
-		tests/browser/test_snippets.py
+		tests/hardening/test_unicode.py tests/realtime/test_revocation_race.py \
+		tests/conversations/polling_api/test_mixed.py tests/browser/test_accessibility.py \
+		tests/browser/test_hostile_text.py tests/browser/test_snippets.py
 
 lock: setup ## Resolve the dependencies anew
 	$(LOCK) --extra stripe --group dev pyproject.toml clients/python/pyproject.toml -o requirements-dev.lock

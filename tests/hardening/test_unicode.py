@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from greenroom.conversations.markdown import plain_text
 from greenroom.kernel.text import nfc
+from tests.support import IS_FULL
 from tests.support.api import Api, Person
 
 DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -295,7 +296,7 @@ ANY_TEXT = st.one_of(
 @settings(
     derandomize=True,
     deadline=None,
-    max_examples=150,
+    max_examples=150 if IS_FULL else 50,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(text=ANY_TEXT)

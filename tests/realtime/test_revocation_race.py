@@ -9,13 +9,14 @@ import random
 from collections.abc import Coroutine
 from typing import Any
 
+from tests.support import IS_FULL
 from tests.support.api import Api, Json, Person
 from tests.support.waiting import PATIENCE_S
 
 from .listeners import Stream
 from .server import Server
 
-ROUNDS = {"postgres": 30, "dynamodb": 12}
+ROUNDS = {"postgres": 30, "dynamodb": 12} if IS_FULL else {"postgres": 10, "dynamodb": 4}
 SENDS = 8
 
 

@@ -32,7 +32,7 @@ from .world import (
 )
 
 WRITERS = 64
-SENDS_EACH = 150 if IS_FULL else 25
+SENDS_EACH = 150 if IS_FULL else 10
 THREADS = 5
 READERS = 8
 PATIENCE_S = 600 if IS_FULL else 120

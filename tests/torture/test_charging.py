@@ -15,7 +15,7 @@ from .databases import Database
 from .talk import all_done
 from .till import Program, Till
 
-DEALS, CARDS, KILLS = (30, 20, 60) if IS_FULL else (6, 4, 6)
+DEALS, CARDS, KILLS = (30, 20, 60) if IS_FULL else (3, 4, 3)
 
 
 @pytest.fixture

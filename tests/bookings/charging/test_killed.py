@@ -20,7 +20,7 @@ from .charging import Charging, Deal, Json
 from .deaths import Death, Process, mourning_nobody
 
 IS_FULL = os.environ.get("GREENROOM_TORTURE") == "full"
-DEATHS = 10_000 if IS_FULL else 6
+DEATHS = 10_000 if IS_FULL else 3
 
 
 class Story(ABC):

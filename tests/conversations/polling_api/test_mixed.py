@@ -7,6 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
+from tests.support import IS_FULL
 from tests.support.api import Api, Json, Person
 
 ACTS = (
@@ -152,7 +153,12 @@ class Talk:
 
 
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 20)), max_size=25))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(
+    max_examples=40 if IS_FULL else 12,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
 async def test_polling_and_the_feed_agree_for_both(api: Api, acts: list[tuple[str, int]]) -> None:
     talk = Talk(api, *await api.people("ann_a", "bob_b"))
     for what, number in acts:
