@@ -36,6 +36,8 @@ export class GreenroomComposer extends GreenroomElement {
   /** A file waits here that the server does not take: a message with it would never go. */
   @state() private hasRefused = false;
   @state() private isRecording = false;
+  /** Files that were chosen together are sent together: until all are here, nothing goes. */
+  @state() private isAdding = false;
   @query('textarea') private field!: HTMLTextAreaElement;
   @query('greenroom-tray') private tray!: GreenroomTray;
 
@@ -66,7 +68,7 @@ export class GreenroomComposer extends GreenroomElement {
     const tooMuch = excessOf(this.text, this.limits);
     const isWriting = this.text.trim() !== '';
     const hasSomething = isWriting || this.fileCount > 0;
-    const isSendable = hasSomething && tooMuch <= 0 && !this.hasRefused;
+    const isSendable = hasSomething && tooMuch <= 0 && !this.hasRefused && !this.isAdding;
     return html`<form @submit=${this.#submit} part="composer">
       ${this.#reply()}
       <greenroom-tray
@@ -209,7 +211,7 @@ export class GreenroomComposer extends GreenroomElement {
     const body = this.text.trim();
     const hasFiles = this.fileCount > 0;
     if (!session || !thread || excessOf(body, this.limits) > 0) return;
-    if (this.hasRefused || (body === '' && !hasFiles)) return;
+    if (this.hasRefused || this.isAdding || (body === '' && !hasFiles)) return;
     try {
       session.client.send(thread.id, body, {
         ...(replyTo ? { replyTo: replyTo.id } : {}),
@@ -240,7 +242,12 @@ export class GreenroomComposer extends GreenroomElement {
       return;
     }
     this.focus();
-    await this.tray.add(files);
+    this.isAdding = true;
+    try {
+      await this.tray.add(files);
+    } finally {
+      this.isAdding = false;
+    }
   }
 
   /** A picture from the clipboard; text is the browser's own. */
