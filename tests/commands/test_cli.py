@@ -397,7 +397,7 @@ def test_doctor_finds_nothing_missing(with_database: Greenroom) -> None:
     assert findings.code == 0
     fine = (
         *("python", "home", "tokens", "database", "conversations", "bus", "cards", "tls", "port"),
-        *("pictures", "video", "webhooks"),
+        *("pictures", "video", "webhooks", "eventbridge"),
     )
     verdicts = {row["subject"]: row["verdict"] for row in findings.json()}
     # Whether the web app is built here is not this test's matter.
