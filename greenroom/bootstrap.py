@@ -1,45 +1,31 @@
 """The composition root: chooses the adapter of every port and wires the rooms together."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
-
-import asyncpg
 
 from greenroom import __version__
 from greenroom.accounts.actions import Accounts
 from greenroom.accounts.postgres.store import PostgresAccountStore
 from greenroom.accounts.rest import AccountsRest
-from greenroom.bookings.standing import standings_of
 from greenroom.bootstrap_contract import ContractRooms
+from greenroom.bootstrap_conversations import Parts, on_dynamodb, on_postgres, pool_of
 from greenroom.bootstrap_events import event_data, eventbridge_consumer
 from greenroom.bootstrap_files import FileRooms
 from greenroom.bootstrap_webhooks import UNFLUSHED, WebhookRooms
 from greenroom.cards.catalogue.loading import load_catalogue
 from greenroom.conversations.backend_actions import BackendConversations
-from greenroom.conversations.dynamodb.changes.history import DynamoHistory
-from greenroom.conversations.dynamodb.changes.thread_updates import DynamoThreadUpdates
-from greenroom.conversations.dynamodb.store import DynamoConversations
-from greenroom.conversations.dynamodb.upkeep.adapter import DynamoUpkeep
 from greenroom.conversations.history_store import HistoryStore
-from greenroom.conversations.people import Profile
 from greenroom.conversations.polling_api.actions import PairConversations
 from greenroom.conversations.polling_api.rest import SimpleRest
-from greenroom.conversations.postgres.decisions import PostgresDecisions
 from greenroom.conversations.postgres.feeds import PINNED_PLANS
-from greenroom.conversations.postgres.history import PostgresHistory
-from greenroom.conversations.postgres.store import PostgresConversations
-from greenroom.conversations.postgres.thread_updates import PostgresThreadUpdates
-from greenroom.conversations.postgres.upkeep.adapter import PostgresUpkeep
 from greenroom.conversations.rest.backend import BackendRest
 from greenroom.conversations.rest.inbox import InboxRest
 from greenroom.conversations.rest.threads import ConversationsRest
 from greenroom.conversations.store import ConversationStore
-from greenroom.conversations.thread_updates import ThreadUpdates
 from greenroom.conversations.upkeep import ConversationUpkeep
-from greenroom.events.collector import OUTBOX_TOPIC, Collector, HandsOver
+from greenroom.events.collector import OUTBOX_TOPIC, Collector
 from greenroom.events.log import EventLog
 from greenroom.events.upkeep import EventUpkeep
 from greenroom.files.media.process import MediaRunner
@@ -49,10 +35,6 @@ from greenroom.kernel.ids import Randomness, system_randomness
 from greenroom.maintenance import Maintenance, Round
 from greenroom.platform.bus.port import Bus, LonelyBus
 from greenroom.platform.bus.postgres import PostgresBus
-from greenroom.platform.dynamodb.expiry import Expiry
-from greenroom.platform.dynamodb.metering import Meter
-from greenroom.platform.dynamodb.schema import create_table
-from greenroom.platform.dynamodb.table import Table
 from greenroom.platform.embedded.dynamodb.shared import EMBEDDED, EmbeddedDynamoDb
 from greenroom.platform.embedded.postgres import EmbeddedPostgres
 from greenroom.platform.embedded.s3.opening import running_blobs
@@ -63,13 +45,9 @@ from greenroom.platform.http.problems import known_problems
 from greenroom.platform.http.reference.openapi import openapi_document
 from greenroom.platform.http.standard import standard_endpoints
 from greenroom.platform.postgres.connecting import explained
-from greenroom.platform.postgres.pool import new_pool
 from greenroom.platform.tokens.verifying import TokenVerifier, check_secret, load_or_create_secret
 from greenroom.presence.actions import Presence
-from greenroom.presence.dynamodb.store import DynamoPresence
-from greenroom.presence.postgres.store import PostgresPresence
 from greenroom.presence.rest import PresenceRest
-from greenroom.presence.store import PresenceStore
 from greenroom.realtime.actions import Realtime
 from greenroom.realtime.asyncapi import asyncapi_endpoint
 from greenroom.realtime.rest import RealtimeRest
@@ -135,19 +113,19 @@ class Rooms:
         def wake(user_ids: Iterable[str]) -> None:
             self.bus.publish("feed", user_ids)
 
-        pool = _pool(settings, database_url, limits.read_connections)
+        pool = pool_of(settings, database_url, limits.read_connections)
         people = PostgresAccountStore(pool)
         parts = Parts(settings, database_url, pool, clock, randomness, wake)
         if settings.conversations == "dynamodb":
-            kept = _on_dynamodb(parts, people)
+            kept = on_dynamodb(parts, people)
         else:
-            kept = _on_postgres(parts)
+            kept = on_postgres(parts)
         self._kept = kept
         self.thread_updates = kept.thread_updates
         connections = max(limits.ledger_connections, LEAST_LEDGER_CONNECTIONS)
-        self._ledger_pool = _pool(settings, database_url, connections)
-        file_pool = _pool(settings, database_url, limits.file_connections, PINNED_PLANS)
-        webhook_pool = _pool(settings, database_url, limits.webhook_connections, UNFLUSHED)
+        self._ledger_pool = pool_of(settings, database_url, connections)
+        file_pool = pool_of(settings, database_url, limits.file_connections, PINNED_PLANS)
+        webhook_pool = pool_of(settings, database_url, limits.webhook_connections, UNFLUSHED)
         self._pools = (*kept.pools, self._ledger_pool, file_pool, webhook_pool)
         self.files = FileRooms(
             *(settings, file_pool, kept.thread_updates, kept.store, kept.upkeep, people),
@@ -314,132 +292,6 @@ class Rooms:
             ours, ready=self.check_ready, title=TITLE, version=__version__
         )
         return [*ours, *standard]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What both conversation stores are built from."""
-
-    settings: Settings
-    database_url: str
-    pool: asyncpg.Pool
-    clock: Clock
-    randomness: Randomness
-    wake: Callable[[Iterable[str]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class KeptConversations:
-    """The conversation store and the other adapters that use the same database."""
-
-    store: ConversationStore
-    upkeep: ConversationUpkeep
-    presence: PresenceStore
-    thread_updates: ThreadUpdates
-    pools: Sequence[asyncpg.Pool]
-    prepare: Callable[[], Awaitable[None]]
-    history: HistoryStore
-    expiry: Expiry | None = None
-    """Deletes expired items, for engines that do not do so themselves."""
-    hands_over: HandsOver | None = None
-    """The store again, where domain events are not in PostgreSQL's outbox."""
-
-
-def _on_postgres(parts: Parts) -> KeptConversations:
-    limits = parts.settings.limits
-
-    def pool(connections: int, more: Mapping[str, str] | None = None) -> asyncpg.Pool:
-        return _pool(parts.settings, parts.database_url, connections, more)
-
-    send_pool, ack_pool = pool(limits.send_connections), pool(limits.ack_connections)
-    feed_pool = pool(limits.feed_connections, PINNED_PLANS)
-    store = PostgresConversations(
-        *(parts.pool, send_pool, feed_pool, ack_pool),
-        clock=parts.clock,
-        randomness=parts.randomness,
-        limits=limits,
-        wake=parts.wake,
-    )
-    thread_updates = PostgresThreadUpdates(
-        clock=parts.clock, randomness=parts.randomness, wake=parts.wake
-    )
-    upkeep = PostgresUpkeep(
-        *(parts.pool, standings_of, thread_updates),
-        clock=parts.clock,
-        randomness=parts.randomness,
-        limits=limits,
-        wake=parts.wake,
-    )
-
-    async def prepare() -> None:
-        """Nothing to do: migrations have made the tables."""
-
-    pools = (parts.pool, send_pool, feed_pool, ack_pool)
-    presence = PostgresPresence(feed_pool, limits=limits)
-    history = PostgresHistory(
-        parts.pool, clock=parts.clock, randomness=parts.randomness, limits=limits
-    )
-    return KeptConversations(store, upkeep, presence, thread_updates, pools, prepare, history)
-
-
-def _on_dynamodb(parts: Parts, people: PostgresAccountStore) -> KeptConversations:
-    # Imported here, because it needs the optional packages of the extra `dynamodb`.
-    from greenroom.platform.embedded.dynamodb.opening import open_client, running_access  # noqa: PLC0415
-
-    settings, limits = parts.settings, parts.settings.limits
-    place = (settings.home, settings.dynamodb_endpoint, settings.dynamodb_region)
-    client = open_client(running_access(*place))
-    table = Table(client, settings.dynamodb_table, Meter())
-
-    async def profiles(user_ids: Sequence[str]) -> Mapping[str, Profile]:
-        return {
-            user.user_id: Profile(user.display_name, user.avatar_url)
-            for user in await people.find_users(user_ids)
-        }
-
-    async def prepare() -> None:
-        if settings.dynamodb_endpoint == EMBEDDED:
-            await create_table(client, settings.dynamodb_table)
-        await table.ping()
-
-    ledger = PostgresDecisions(parts.pool, clock=parts.clock, randomness=parts.randomness)
-    store = DynamoConversations(
-        table,
-        profiles,
-        ledger,
-        clock=parts.clock,
-        randomness=parts.randomness,
-        limits=limits,
-        wake=parts.wake,
-    )
-    upkeep = DynamoUpkeep(*store.parts)
-    presence = DynamoPresence(table, limits=limits)
-    thread_updates = DynamoThreadUpdates(store.parts[0], store.decisions, ledger)
-    is_embedded = settings.dynamodb_endpoint == EMBEDDED
-    expiry = Expiry(table, clock=parts.clock) if is_embedded else None
-    return KeptConversations(
-        store,
-        upkeep,
-        presence,
-        thread_updates,
-        (parts.pool,),
-        prepare,
-        DynamoHistory(*store.parts),
-        expiry,
-        store,
-    )
-
-
-def _pool(
-    settings: Settings, url: str, connections: int, more: Mapping[str, str] | None = None
-) -> asyncpg.Pool:
-    return new_pool(
-        url,
-        min_size=1,
-        max_size=connections,
-        statement_timeout_ms=settings.limits.statement_timeout_ms,
-        settings=more,
-    )
 
 
 async def check_bus(settings: Settings) -> None:
